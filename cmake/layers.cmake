@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# weir_layer(<name> [USES <layer>...] [LINK <library>...])
+#
+# One folder of src/ becomes one static library `weir_<name>`. USES is the allow-list of DESIGN section 2:
+# a layer sees the headers of the layers named there (and of what they use) and of no other, because each layer has
+# an include directory of its own. Headers stay beside their sources; the include directory is a link
+# named after the layer, so code says `#include "domain/units.h"` and a layer that may not use domain
+# does not compile.
+#
+# Tests sit beside the code: `*_test.cpp` make the program <name>_test, `*_data_test.cpp` make
+# <name>_data_test, which needs the public data sets and has the ctest label `data`. Test helpers
+# (`*_testing.h`) are headers like any other.
+function(weir_layer name)
+  cmake_parse_arguments(layer "" "" "USES;LINK" ${ARGN})
+  set(folder ${CMAKE_SOURCE_DIR}/src/${name})
+  set(include_dir ${CMAKE_BINARY_DIR}/layers/${name})
+  file(MAKE_DIRECTORY ${include_dir})
+  file(CREATE_LINK ${folder} ${include_dir}/${name} SYMBOLIC)
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB_RECURSE headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h)
+  set(data_tests ${sources})
+  list(FILTER data_tests INCLUDE REGEX "_data_test\\.cpp$")
+  set(unit_tests ${sources})
+  list(FILTER unit_tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER unit_tests EXCLUDE REGEX "_data_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cpp$")
+  list(FILTER headers EXCLUDE REGEX "_testing\\.h$")
+  list(TRANSFORM headers PREPEND ${include_dir}/${name}/)
+  list(TRANSFORM layer_USES PREPEND weir_)
+
+  add_library(weir_${name} STATIC ${sources})
+  target_sources(weir_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${include_dir} FILES ${headers})
+  target_link_libraries(weir_${name} PUBLIC ${layer_USES} ${layer_LINK} PRIVATE weir_warnings)
+  set_target_properties(weir_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON LINKER_LANGUAGE CXX)
+
+  if(BUILD_TESTING AND unit_tests)
+    weir_test_program(${name}_test LAYER ${name} SOURCES ${unit_tests})
+  endif()
+  if(BUILD_TESTING AND data_tests)
+    weir_test_program(${name}_data_test LAYER ${name} SOURCES ${data_tests} LABELS data)
+  endif()
+endfunction()
+
+# weir_test_program(<program> LAYER <layer> SOURCES <file>... [LABELS <label>...])
+function(weir_test_program program)
+  cmake_parse_arguments(test "" "LAYER" "SOURCES;LABELS" ${ARGN})
+  add_executable(${program} ${test_SOURCES})
+  target_link_libraries(${program} PRIVATE weir_${test_LAYER} weir_warnings GTest::gmock_main rapidcheck_gtest)
+  gtest_discover_tests(${program}
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${test_LAYER};${test_LABELS}" TIMEOUT 600)
+endfunction()
