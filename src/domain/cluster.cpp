@@ -7,8 +7,9 @@ namespace weir {
 
 PoolIndex Cluster::pool_named(const std::string& name) {
   const auto at = std::find(pools.begin(), pools.end(), Pool{name});
+  const auto index = static_cast<std::uint32_t>(at - pools.begin());
   if (at == pools.end()) pools.push_back(Pool{name});
-  return PoolIndex{static_cast<std::uint32_t>(at == pools.end() ? pools.size() - 1 : at - pools.begin())};
+  return PoolIndex{index};
 }
 
 std::int64_t Cluster::gpu_count() const {

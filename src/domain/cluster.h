@@ -35,6 +35,7 @@ struct Cluster {
   GpuModels models;
   std::vector<Pool> pools;
   std::vector<Node> nodes;
+  std::string name{};  // for reports; may be empty
 
   // The pool of that name, made if there is none.
   PoolIndex pool_named(const std::string& name);
