@@ -5,10 +5,10 @@
 
 namespace weir {
 
-PoolIndex Cluster::pool_named(const std::string& name) {
-  const auto at = std::find(pools.begin(), pools.end(), Pool{name});
+PoolIndex Cluster::pool_named(const std::string& pool) {
+  const auto at = std::find(pools.begin(), pools.end(), Pool{pool});
   const auto index = static_cast<std::uint32_t>(at - pools.begin());
-  if (at == pools.end()) pools.push_back(Pool{name});
+  if (at == pools.end()) pools.push_back(Pool{pool});
   return PoolIndex{index};
 }
 

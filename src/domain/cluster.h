@@ -38,7 +38,7 @@ struct Cluster {
   std::string name{};  // for reports; may be empty
 
   // The pool of that name, made if there is none.
-  PoolIndex pool_named(const std::string& name);
+  PoolIndex pool_named(const std::string& pool);
   std::int64_t gpu_count() const;
   MilliGpu gpu_capacity() const;
 
