@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The largest values a reader accepts. They lie far above real clusters and low enough that no sum
+// over a file overflows 64 bits: 2 GiB of input hold fewer than 2e8 rows, and 2e8 times each limit
+// below fits. Everything behind the readers may rely on this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "domain/units.h"
+
+namespace weir::formats {
+
+inline constexpr MilliCpu kMostCpu{1'000'000'000};                         // a million cores
+inline constexpr Mebibytes kMostMemory{std::int64_t{1} << 34};             // 16 PiB
+inline constexpr std::int64_t kMostSeconds = std::int64_t{36525} * 86400;  // a century
+inline constexpr std::int32_t kMostReplicas = 1'000'000;
+
+// Of a YAML file, where one line can stand for many nodes or jobs.
+inline constexpr std::size_t kMostNodes = 1'000'000;
+inline constexpr std::size_t kMostJobs = 1'000'000;
+inline constexpr std::size_t kMostPools = 1'000;
+
+}  // namespace weir::formats
