@@ -40,9 +40,13 @@ TargetWorkload make_target_workload(std::vector<ExpectedShape> counts, int cover
     return a.count > b.count;
   });
 
-  std::int64_t all = 0;
-  for (const ExpectedShape& entry : counts) all += entry.count;
   TargetWorkload target;
+  std::int64_t all = 0;
+  for (const ExpectedShape& entry : counts) {
+    all += entry.count;
+    target.cpu_demand += entry.shape.cpu * entry.count;
+    target.gpu_demand += entry.shape.gpu_total() * entry.count;
+  }
   for (const ExpectedShape& entry : counts) {
     if (target.total * 100 >= all * coverage_percent) break;
     target.shapes.push_back(entry);

@@ -22,7 +22,10 @@ struct ExpectedShape {
 
 struct TargetWorkload {
   std::vector<ExpectedShape> shapes;  // most popular first
-  std::int64_t total = 0;             // sum of the counts
+  std::int64_t total = 0;             // sum of their counts
+  // Demand of all counted tasks, also of the shapes that were left out.
+  MilliCpu cpu_demand;
+  MilliGpu gpu_demand;
 
   friend bool operator==(const TargetWorkload&, const TargetWorkload&) = default;
 };

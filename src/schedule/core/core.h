@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scheduler as one object: events in, records out. No I/O, no clock, no threads. The simulator and
+// the live control plane drive the same one and it cannot tell which.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "domain/event.h"
+#include "domain/record.h"
+#include "schedule/core/decide.h"
+#include "schedule/core/placer.h"
+#include "schedule/core/state.h"
+
+namespace weir::schedule {
+
+struct CoreConfig {
+  const PlacementPolicy* policy = nullptr;
+  std::uint64_t seed = 42;  // of the policy's own draws
+  QueueRule queue = QueueRule::drop;
+};
+
+class Core {
+ public:
+  // Requires: config.policy is not null and outlives the core.
+  Core(const CoreConfig& config, State state);
+
+  // Decides what follows from the event, moves the state there, and returns the records in order.
+  std::vector<Record> handle(const Event& event);
+
+  const State& state() const { return state_; }
+  // For what-if on another thread.
+  State fork_state() { return state_.fork(); }
+  const Placer& placer() const { return placer_; }
+
+ private:
+  void apply(const Record& record);
+  void start_queued(Time now, std::vector<Record>& records);
+
+  CoreConfig config_;
+  State state_;
+  Placer placer_;
+};
+
+}  // namespace weir::schedule

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/core/decide.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::schedule {
+namespace {
+
+class Decision {
+ public:
+  Decision(const State& state, Placer& placer, QueueRule rule, Time now)
+      : state_{state}, placer_{placer}, rule_{rule}, now_{now} {}
+
+  void operator()(const JobSubmitted& event) {
+    if (!is_well_formed(event.shape) || event.replicas < 1) {
+      return add(EventIgnored{}, ReasonCode::malformed);
+    }
+    const JobId job = state_.next_job();
+    const ShapeIndex number = placer_.number_of(state_, event.shape);
+    add(JobAccepted{job, number, event.shape, event.replicas}, ReasonCode::as_reported);
+    if (rule_ == QueueRule::fifo && !state_.queue.empty()) {
+      return add(JobQueued{job}, ReasonCode::waits_for_earlier, state_.queue.front().value);
+    }
+    if (auto proposal = placer_.propose(state_, job, number, event.shape, event.replicas)) {
+      return add(JobPlaced{job, std::move(proposal->placements)}, ReasonCode::best_score, proposal->score);
+    }
+    const bool never = state_.layout->room_when_empty(event.shape, event.replicas) < event.replicas;
+    if (never || rule_ == QueueRule::drop) {
+      return add(JobRejected{job}, never ? ReasonCode::never_fits : ReasonCode::no_node_fits);
+    }
+    add(JobQueued{job}, ReasonCode::no_node_fits);
+  }
+
+  void operator()(const JobFinished& event) {
+    if (!state_.knows(event.job)) return add(EventIgnored{}, ReasonCode::unknown_job, event.job.value);
+    if (state_.job(event.job).phase != JobPhase::running) {
+      return add(EventIgnored{}, ReasonCode::not_running, event.job.value);
+    }
+    add(JobReleased{event.job}, ReasonCode::as_reported);
+  }
+
+  void operator()(const NodeLost& event) {
+    const auto node = known_node(event.node);
+    if (!node) return;
+    if (!state_.nodes[node->value].is_up) return add(EventIgnored{}, ReasonCode::already_so);
+    add(NodeClosed{*node}, ReasonCode::as_reported);
+    for (std::size_t i = 0; i < state_.jobs.size(); ++i) {
+      const auto placements = state_.jobs[i].placements.all();
+      const bool is_hit = std::any_of(placements.begin(), placements.end(),
+                                      [&](const Placement& placement) { return placement.node == *node; });
+      if (!is_hit) continue;
+      const JobId job{i + 1};
+      add(JobInterrupted{job}, ReasonCode::node_lost, event.node.value);
+      if (rule_ == QueueRule::drop) {
+        add(JobRejected{job}, ReasonCode::node_lost, event.node.value);
+      } else {
+        add(JobQueued{job}, ReasonCode::node_lost, event.node.value);
+      }
+    }
+  }
+
+  void operator()(const NodeReturned& event) {
+    const auto node = known_node(event.node);
+    if (!node) return;
+    if (state_.nodes[node->value].is_up) return add(EventIgnored{}, ReasonCode::already_so);
+    add(NodeOpened{*node}, ReasonCode::as_reported);
+  }
+
+  std::vector<Record> take_records() { return std::move(records_); }
+
+ private:
+  std::optional<NodeIndex> known_node(NodeId id) {
+    const auto at = state_.layout->index_of.find(id);
+    if (at != state_.layout->index_of.end()) return at->second;
+    add(EventIgnored{}, ReasonCode::unknown_node, id.value);
+    return std::nullopt;
+  }
+
+  template <class What>
+  void add(What what, ReasonCode code, std::uint64_t detail = 0) {
+    if (records_.capacity() == 0) records_.reserve(2);  // nearly every event
+    records_.push_back(Record{now_, Reason{code, detail}, std::move(what)});
+  }
+
+  const State& state_;
+  Placer& placer_;
+  QueueRule rule_;
+  Time now_;
+  std::vector<Record> records_;
+};
+
+}  // namespace
+
+std::vector<Record> decide(const State& state, Placer& placer, QueueRule rule, const Event& event) {
+  Decision decision{state, placer, rule, event.at};
+  std::visit(decision, event.what);
+  return decision.take_records();
+}
+
+std::optional<Record> decide_target(const State& state, Time now) {
+  if (!state.learns_target || !state.estimate.is_due()) return std::nullopt;
+  auto target = std::make_shared<const TargetWorkload>(state.estimate.current());
+  return Record{now,
+                Reason{ReasonCode::workload_drifted, static_cast<std::uint64_t>(state.estimate.observed())},
+                TargetWorkloadRevised{state.target_version + 1, std::move(target)}};
+}
+
+std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
+                                        std::size_t& from) {
+  const std::size_t until = rule == QueueRule::backfill ? state.queue.size() : std::min<std::size_t>(1, state.queue.size());
+  for (; from < until; ++from) {
+    const JobId id = state.queue[from];
+    const JobState& job = state.job(id);
+    const Shape& shape = state.shapes[job.shape.value];
+    auto proposal = placer.propose(state, id, job.shape, shape, job.replicas);
+    if (!proposal) continue;
+    // The job leaves the queue, so the next one moves to this position.
+    return Record{now, Reason{ReasonCode::best_score, proposal->score},
+                  JobPlaced{id, std::move(proposal->placements)}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir::schedule

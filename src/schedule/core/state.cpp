@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/core/state.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace weir::schedule {
+namespace {
+
+class Evolution {
+ public:
+  explicit Evolution(State& state) : state_{state} {}
+
+  void operator()(const JobAccepted& record) const {
+    assert(record.job == state_.next_job() && "records must be folded in order, each once");
+    if (record.shape_index.value == state_.shapes.size()) state_.shapes.push_back(record.shape);
+    state_.jobs.push_back(JobState{{}, record.shape_index, record.replicas, JobPhase::accepted});
+    if (state_.learns_target) state_.estimate.observe(record.shape);
+  }
+
+  void operator()(const JobPlaced& record) const {
+    JobState& job = write(record.job);
+    if (job.phase == JobPhase::queued) leave_queue(record.job);
+    job.phase = JobPhase::running;
+    job.placements = record.placements;
+    const Shape& shape = state_.shapes[job.shape.value];
+    for (const Placement& placement : record.placements.all()) {
+      take(state_.nodes.at_for_write(placement.node.value), shape, placement.gpus);
+    }
+  }
+
+  void operator()(const JobQueued& record) const {
+    write(record.job).phase = JobPhase::queued;
+    state_.queue.insert(std::upper_bound(state_.queue.begin(), state_.queue.end(), record.job), record.job);
+  }
+
+  void operator()(const JobRejected& record) const { end(record.job, JobPhase::rejected); }
+  void operator()(const JobReleased& record) const { end(record.job, JobPhase::finished); }
+  void operator()(const JobInterrupted& record) const { end(record.job, JobPhase::interrupted); }
+
+  void operator()(const NodeClosed& record) const { state_.nodes.at_for_write(record.node.value).is_up = false; }
+  void operator()(const NodeOpened& record) const {
+    state_.nodes.at_for_write(record.node.value) = state_.layout->empty[record.node.value];
+  }
+
+  void operator()(const TargetWorkloadRevised& record) const {
+    state_.target = record.target;
+    state_.target_version = record.version;
+    state_.estimate.mark_published();
+  }
+
+  void operator()(const EventIgnored&) const {}
+
+ private:
+  JobState& write(JobId job) const { return state_.jobs.at_for_write(State::position_of(job)); }
+
+  void leave_queue(JobId job) const {
+    state_.queue.erase(std::lower_bound(state_.queue.begin(), state_.queue.end(), job));
+  }
+
+  void end(JobId id, JobPhase phase) const {
+    JobState& job = write(id);
+    if (job.phase == JobPhase::queued) leave_queue(id);
+    const Shape& shape = state_.shapes[job.shape.value];
+    for (const Placement& placement : job.placements.all()) {
+      give_back(state_.nodes.at_for_write(placement.node.value), shape, placement.gpus);
+    }
+    job.placements = PlacementList{};
+    job.phase = phase;
+  }
+
+  State& state_;
+};
+
+}  // namespace
+
+State State::fork() {
+  State copy;
+  copy.layout = layout;
+  copy.nodes = nodes.fork();
+  copy.jobs = jobs.fork();
+  copy.shapes = shapes.fork();
+  copy.queue = queue;
+  copy.target = target;
+  copy.target_version = target_version;
+  copy.learns_target = learns_target;
+  copy.estimate = estimate;
+  return copy;
+}
+
+State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_target) {
+  State state;
+  for (const NodeState& empty : layout.empty) state.nodes.push_back(empty);
+  state.layout = std::make_shared<const ClusterLayout>(std::move(layout));
+  state.target = std::make_shared<const TargetWorkload>(std::move(target));
+  state.learns_target = learns_target;
+  return state;
+}
+
+void evolve(State& state, const Record& record) { std::visit(Evolution{state}, record.what); }
+
+}  // namespace weir::schedule

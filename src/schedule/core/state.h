@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything the scheduler knows, as a value. Only evolve() changes it. A fork is cheap (it shares
+// pages) and may be used on another thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "domain/ids.h"
+#include "domain/placement.h"
+#include "domain/record.h"
+#include "domain/target_workload.h"
+#include "schedule/core/cluster_layout.h"
+#include "schedule/core/workload_estimate.h"
+#include "schedule/paged_table.h"
+#include "schedule/place/node_view.h"
+
+namespace weir::schedule {
+
+enum class JobPhase : std::uint8_t { accepted, queued, running, interrupted, finished, rejected };
+
+struct JobState {
+  PlacementList placements;  // of a running job
+  ShapeIndex shape;
+  std::int32_t replicas = 1;
+  JobPhase phase = JobPhase::accepted;
+  friend bool operator==(const JobState&, const JobState&) = default;
+};
+
+struct State {
+  std::shared_ptr<const ClusterLayout> layout;
+  NodeTable nodes;               // by NodeIndex
+  PagedTable<JobState> jobs;     // by position_of(JobId)
+  PagedTable<Shape> shapes;      // by ShapeIndex; every shape ever submitted
+  std::vector<JobId> queue;      // waiting jobs, earliest first
+  std::shared_ptr<const TargetWorkload> target;
+  std::uint32_t target_version = 0;
+  bool learns_target = false;
+  WorkloadEstimate estimate;     // grows only while learns_target
+
+  static std::size_t position_of(JobId job) { return job.value - 1; }
+  JobId next_job() const { return JobId{jobs.size() + 1}; }
+  bool knows(JobId job) const { return job.value >= 1 && job.value <= jobs.size(); }
+  const JobState& job(JobId id) const { return jobs[position_of(id)]; }
+
+  State fork();
+};
+
+State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_target);
+
+// Brings the state to where it is after the record. No policy; cannot fail.
+// Requires: the record was decided on this very state.
+void evolve(State& state, const Record& record);
+
+}  // namespace weir::schedule
