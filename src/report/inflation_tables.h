@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of an inflation comparison. One list gives one table, a row for each policy. Several
+// lists give one table for each figure, a row for each list and a column for each policy.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "report/inflation_summary.h"
+#include "report/table.h"
+
+namespace weir::report {
+
+std::vector<Table> inflation_tables(std::span<const ListSummary> lists);
+
+// The points of a plot in steps of ten percent arrived, a row for each policy.
+Table allocation_curve_table(const ListSummary& list);
+Table fragmentation_curve_table(const ListSummary& list);
+
+// GPUs stranded at 100 % arrived: a row for each list, a column for each policy.
+Table stranded_table(std::span<const ListSummary> lists);
+
+}  // namespace weir::report
