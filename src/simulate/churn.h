@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Churn: jobs arrive, wait in a queue, run and leave. The order and the run times of the trace are
-// kept, run times capped at their 99th percentile, and the gaps between arrivals are compressed so
-// that the offered GPU load is what the caller asks for (at the trace's own rate the cluster would
-// be 1 % busy and every policy would tie). docs/models/churn.md has the details.
+// Churn: jobs arrive (see ArrivalPlan), wait in a queue, run and leave. At the trace's own rate the cluster
+// would be 1 % busy and every policy would tie, so arrivals are compressed to an offered GPU load near
+// the capacity. docs/models/churn.md has the details.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 #include "domain/cluster.h"
 #include "domain/workload.h"
-#include "simulate/inflation.h"
 #include "simulate/outcome.h"
+#include "simulate/run_setup.h"
 
 namespace weir::simulate {
 

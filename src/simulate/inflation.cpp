@@ -9,7 +9,6 @@
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
 #include "simulate/fragmentation_meter.h"
-#include "simulate/oracle_target.h"
 #include "simulate/stopwatch.h"
 
 namespace weir::simulate {
@@ -34,15 +33,6 @@ int arrived_percent(MilliGpu arrived, MilliGpu capacity) {
   const bool is_half = (doubled + capacity.value) % (2 * capacity.value) == 0;
   if (is_half && percent % 2 != 0) --percent;
   return static_cast<int>(percent);
-}
-
-schedule::ClusterLayout layout_for(const Cluster& cluster, const InflationConfig& config) {
-  switch (config.node_order) {
-    case NodeOrder::as_listed: return schedule::make_layout(cluster, schedule::listed_order(cluster));
-    case NodeOrder::cpu_per_gpu: return schedule::make_layout(cluster, schedule::cpu_per_gpu_order(cluster));
-    case NodeOrder::permuted: break;
-  }
-  return schedule::make_layout(cluster, schedule::permuted_order(cluster, config.seed));
 }
 
 // Follows one run: what arrived, what is in use, what is fragmented.
@@ -116,9 +106,9 @@ InflationOutcome run_inflation(const Cluster& cluster, const Workload& workload,
   outcome.capacity = cluster.gpu_capacity();
 
   const TargetWorkload oracle = oracle_target(workload);
-  const bool learns = config.expectation == Expectation::learned;
-  schedule::Core core{{policy, config.seed, schedule::QueueRule::drop},
-                      schedule::initial_state(layout_for(cluster, config), learns ? TargetWorkload{} : oracle, learns)};
+  schedule::Core core{
+      {policy, config.seed, schedule::QueueRule::drop},
+      initial_state_for(cluster, config.node_order, config.seed, config.expectation, oracle)};
   Tally tally{outcome, oracle, core.state()};
   Stopwatch watch;
   for (const std::uint32_t submission : inflate(workload, outcome.capacity, config.seed)) {

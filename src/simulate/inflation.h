@@ -6,28 +6,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "domain/cluster.h"
 #include "domain/workload.h"
 #include "simulate/outcome.h"
+#include "simulate/run_setup.h"
 
 namespace weir::simulate {
-
-// In which order nodes stand when scores are equal.
-enum class NodeOrder : std::uint8_t {
-  permuted,     // by the seed: the default, and the published protocol
-  as_listed,    // as in the file
-  cpu_per_gpu,  // fewest CPUs per GPU first: the order that breaks FGD
-};
-
-// Where a policy's target workload comes from.
-enum class Expectation : std::uint8_t {
-  oracle,   // counted over the list that is simulated, as in the paper
-  learned,  // estimated from the submissions seen so far
-};
 
 struct InflationConfig {
   std::string policy = "fgd";

@@ -68,10 +68,11 @@ struct ChurnOutcome {
   std::uint64_t seed = 0;
   std::int64_t jobs = 0;
   std::int64_t never_fit = 0;      // larger than any node: refused at once
-  double wait_mean_s = 0;          // from submission to start, over all jobs that ran
+  // Over the second half of the arrivals; the first half fills the cluster.
+  double wait_mean_s = 0;          // from submission to start
   double wait_p99_s = 0;
-  double allocated_percent = 0;    // time average over the arrival window
-  double fragmented_percent = 0;   // time average of the expected fragment over the same window
+  double allocated_percent = 0;    // time average, of GPU capacity
+  double fragmented_percent = 0;   // time average of the expected fragment, of GPU capacity
   double makespan_s = 0;           // first submission to last finish
   std::optional<DecisionTiming> timing;
 };

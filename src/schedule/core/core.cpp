@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/core/core.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace weir::schedule {
@@ -14,10 +13,6 @@ std::optional<JobId> job_freed_by(const Record& record) {
   return std::nullopt;
 }
 
-bool makes_room(const Record& record) {
-  return job_freed_by(record) || std::holds_alternative<NodeOpened>(record.what);
-}
-
 }  // namespace
 
 Core::Core(const CoreConfig& config, State state)
@@ -27,9 +22,13 @@ void Core::apply(const Record& record) {
   if (const auto freed = job_freed_by(record)) {
     const PlacementList were = state_.job(*freed).placements;
     evolve(state_, record);
-    for (const Placement& placement : were.all()) placer_.node_changed(placement.node);
+    for (const Placement& placement : were.all()) {
+      placer_.node_changed(placement.node);
+      roomier_.push_back(placement.node);
+    }
   } else {
     evolve(state_, record);
+    if (const auto* opened = std::get_if<NodeOpened>(&record.what)) roomier_.push_back(opened->node);
   }
   placer_.follow(state_, record);
 }
@@ -41,18 +40,16 @@ std::vector<Record> Core::handle(const Event& event) {
     apply(*revised);
     records.push_back(std::move(*revised));
   }
-  if (!state_.queue.empty() && std::any_of(records.begin(), records.end(), makes_room)) {
-    start_queued(event.at, records);
-  }
+  if (!roomier_.empty()) start_queued(event.at, records);
   return records;
 }
 
 void Core::start_queued(Time now, std::vector<Record>& records) {
-  std::size_t from = 0;
-  while (auto start = decide_next_start(state_, placer_, config_.queue, now, from)) {
+  while (auto start = decide_next_start(state_, placer_, config_.queue, now, roomier_)) {
     apply(*start);
     records.push_back(std::move(*start));
   }
+  roomier_.clear();
 }
 
 }  // namespace weir::schedule

@@ -41,6 +41,8 @@ class Core {
   CoreConfig config_;
   State state_;
   Placer placer_;
+  // Nodes that gained room since the queue was looked at last; empty between events.
+  std::vector<NodeIndex> roomier_;
 };
 
 }  // namespace weir::schedule

@@ -20,7 +20,7 @@ class Decision {
     const ShapeIndex number = placer_.number_of(state_, event.shape);
     add(JobAccepted{job, number, event.shape, event.replicas}, ReasonCode::as_reported);
     if (rule_ == QueueRule::fifo && !state_.queue.empty()) {
-      return add(JobQueued{job}, ReasonCode::waits_for_earlier, state_.queue.front().value);
+      return add(JobQueued{job}, ReasonCode::waits_for_earlier, state_.queue.head()->value);
     }
     if (auto proposal = placer_.propose(state_, job, number, event.shape, event.replicas)) {
       return add(JobPlaced{job, std::move(proposal->placements)}, ReasonCode::best_score, proposal->score);
@@ -107,19 +107,31 @@ std::optional<Record> decide_target(const State& state, Time now) {
 }
 
 std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
-                                        std::size_t& from) {
-  const std::size_t until = rule == QueueRule::backfill ? state.queue.size() : std::min<std::size_t>(1, state.queue.size());
-  for (; from < until; ++from) {
-    const JobId id = state.queue[from];
-    const JobState& job = state.job(id);
-    const Shape& shape = state.shapes[job.shape.value];
-    auto proposal = placer.propose(state, id, job.shape, shape, job.replicas);
+                                        std::span<const NodeIndex> roomier) {
+  const std::optional<JobId> head = state.queue.head();
+  if (!head) return std::nullopt;
+  // Backfill left no lane that fits, so one replica at least must go where there is more room than before.
+  // In a plain queue the job behind the head was not looked at.
+  const auto may_fit = [&](const Shape& shape) {
+    return rule == QueueRule::fifo || std::any_of(roomier.begin(), roomier.end(),
+                       [&](NodeIndex node) { return fits(state.nodes[node.value], shape); });
+  };
+  std::optional<JobId> first;
+  Proposal best;
+  for (const WaitingLine::Lane& lane : state.queue.lanes()) {
+    if (lane.jobs.empty()) continue;
+    const JobId job = lane.jobs.front();
+    if (first && *first < job) continue;
+    if (rule != QueueRule::backfill && job != *head) continue;
+    const Shape& shape = state.shapes[lane.shape.value];
+    if (!may_fit(shape)) continue;
+    auto proposal = placer.propose(state, job, lane.shape, shape, lane.replicas);
     if (!proposal) continue;
-    // The job leaves the queue, so the next one moves to this position.
-    return Record{now, Reason{ReasonCode::best_score, proposal->score},
-                  JobPlaced{id, std::move(proposal->placements)}};
+    first = job;
+    best = std::move(*proposal);
   }
-  return std::nullopt;
+  if (!first) return std::nullopt;
+  return Record{now, Reason{ReasonCode::best_score, best.score}, JobPlaced{*first, std::move(best.placements)}};
 }
 
 }  // namespace weir::schedule

@@ -4,9 +4,9 @@
 // the placer is an index beside it and is left saying the same as before.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "domain/event.h"
@@ -28,9 +28,9 @@ std::vector<Record> decide(const State& state, Placer& placer, QueueRule rule, c
 // Whether the learned target workload should replace the one in use.
 std::optional<Record> decide_target(const State& state, Time now);
 
-// The next queued job that can start, looking from queue position `from` on. `from` moves to where the next
-// call should go on: starting one job never makes room for an earlier one.
+// The first queued job that can start, given that only `roomier` nodes have more room than when the queue
+// was looked at last. Ask again, after evolve, until there is none.
 std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
-                                        std::size_t& from);
+                                        std::span<const NodeIndex> roomier);
 
 }  // namespace weir::schedule

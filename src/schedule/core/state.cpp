@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/core/state.h"
 
-#include <algorithm>
 #include <cassert>
 
 namespace weir::schedule {
@@ -20,7 +19,7 @@ class Evolution {
 
   void operator()(const JobPlaced& record) const {
     JobState& job = write(record.job);
-    if (job.phase == JobPhase::queued) leave_queue(record.job);
+    if (job.phase == JobPhase::queued) state_.queue.leave(record.job, job.shape, job.replicas);
     job.phase = JobPhase::running;
     job.placements = record.placements;
     const Shape& shape = state_.shapes[job.shape.value];
@@ -30,8 +29,9 @@ class Evolution {
   }
 
   void operator()(const JobQueued& record) const {
-    write(record.job).phase = JobPhase::queued;
-    state_.queue.insert(std::upper_bound(state_.queue.begin(), state_.queue.end(), record.job), record.job);
+    JobState& job = write(record.job);
+    job.phase = JobPhase::queued;
+    state_.queue.join(record.job, job.shape, job.replicas);
   }
 
   void operator()(const JobRejected& record) const { end(record.job, JobPhase::rejected); }
@@ -54,13 +54,9 @@ class Evolution {
  private:
   JobState& write(JobId job) const { return state_.jobs.at_for_write(State::position_of(job)); }
 
-  void leave_queue(JobId job) const {
-    state_.queue.erase(std::lower_bound(state_.queue.begin(), state_.queue.end(), job));
-  }
-
   void end(JobId id, JobPhase phase) const {
     JobState& job = write(id);
-    if (job.phase == JobPhase::queued) leave_queue(id);
+    if (job.phase == JobPhase::queued) state_.queue.leave(id, job.shape, job.replicas);
     const Shape& shape = state_.shapes[job.shape.value];
     for (const Placement& placement : job.placements.all()) {
       give_back(state_.nodes.at_for_write(placement.node.value), shape, placement.gpus);

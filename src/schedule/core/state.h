@@ -13,6 +13,7 @@
 #include "domain/record.h"
 #include "domain/target_workload.h"
 #include "schedule/core/cluster_layout.h"
+#include "schedule/core/waiting_line.h"
 #include "schedule/core/workload_estimate.h"
 #include "schedule/paged_table.h"
 #include "schedule/place/node_view.h"
@@ -34,7 +35,7 @@ struct State {
   NodeTable nodes;               // by NodeIndex
   PagedTable<JobState> jobs;     // by position_of(JobId)
   PagedTable<Shape> shapes;      // by ShapeIndex; every shape ever submitted
-  std::vector<JobId> queue;      // waiting jobs, earliest first
+  WaitingLine queue;
   std::shared_ptr<const TargetWorkload> target;
   std::uint32_t target_version = 0;
   bool learns_target = false;
