@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door. `make` alone explains it. Every target installs the packages it needs first
+# (tools/install_deps.sh) and configures a build folder only once; ninja keeps it up to date.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The recipes run ninja, which uses all cores itself.
+.NOTPARALLEL:
+
+JOBS ?= $(shell nproc)
+
+# Tests run in other folders: a relative WEIR_DATA must still mean the same place.
+ifdef WEIR_DATA
+  export WEIR_DATA := $(abspath $(WEIR_DATA))
+endif
+
+.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers clean
+
+help:
+	@echo 'weir: which scheduling policy strands the fewest GPUs?'
+	@echo
+	@echo 'Start here'
+	@echo '  make run        build, compare all policies, print the table, write out/report.html'
+	@echo '  make test       all tests, on the release build and under the sanitizers'
+	@echo '  make bench      how fast it decides, with the machine beside the figures'
+	@echo
+	@echo 'While you work'
+	@echo '  make build      the program only: build/release/bin/weir'
+	@echo '  make format     let clang-format lay out the sources'
+	@echo '  make tidy       clang-tidy over the sources'
+	@echo '  make asan       tests under the address and undefined-behaviour sanitizers'
+	@echo '  make tsan       tests of the concurrent parts under the thread sanitizer'
+	@echo '  make fuzz       feed the parsers strange files; FUZZ_SECONDS=10 for each parser'
+	@echo '  make coverage   which lines the tests reach: out/coverage/index.html'
+	@echo '  make headers    every header compiles on its own'
+	@echo
+	@echo 'Now and then'
+	@echo '  make deps       install the Debian packages for all of the above'
+	@echo '  make nightly    everything that takes longer than a coffee'
+	@echo '  make clean      remove build/ and out/'
+	@echo
+	@echo 'Public traces are found through WEIR_DATA (default ../shared/data); weir works without them.'
+
+run: build
+	@tools/run_main_job.sh
+
+build: deps-build build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target weir
+
+# Two builds, because they find different mistakes: the one users run, and the one that checks
+# every access.
+test: test-release asan
+
+.PHONY: test-release
+test-release: deps-build build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS)
+	@ctest --preset release -j $(JOBS)
+
+asan: deps-build build/asan/build.ninja
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -j $(JOBS)
+
+# Only the layers that start threads.
+tsan: deps-build build/tsan/build.ninja
+	@cmake --build --preset tsan -j $(JOBS) --target schedule_test simulate_test
+	@ctest --preset tsan -j $(JOBS)
+
+bench: deps-build build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS)
+	@tools/bench.sh
+
+fuzz: deps-fuzz
+	@tools/fuzz.sh "$${FUZZ_SECONDS:-10}"
+
+format: deps-tidy
+	@tools/format.sh
+
+tidy: deps-tidy build/tidy/build.ninja
+	@cmake --build --preset tidy -j $(JOBS) -- -k 0
+
+coverage: deps-coverage build/coverage/build.ninja
+	@cmake --build --preset coverage -j $(JOBS)
+	@tools/coverage.sh $(JOBS)
+
+headers: deps-build build/dev/build.ninja
+	@cmake --build --preset dev -j $(JOBS) --target all_verify_interface_header_sets
+
+nightly: deps
+	@tools/nightly.sh
+
+deps:
+	@tools/install_deps.sh all
+
+.PHONY: deps-build deps-fuzz deps-tidy deps-coverage
+deps-build:
+	@tools/install_deps.sh core tests
+deps-fuzz:
+	@tools/install_deps.sh core clang
+deps-tidy:
+	@tools/install_deps.sh core tests clang tidy
+deps-coverage:
+	@tools/install_deps.sh core tests coverage
+
+build/%/build.ninja: CMakePresets.json
+	@cmake --preset $*
+	@touch $@
+
+clean:
+	rm -rf build out

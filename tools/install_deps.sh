@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the Debian packages weir needs, and only those that are missing.
+# This is the one list: nothing else in the repository names a package.
+#
+#   tools/install_deps.sh [GROUP...]     default: core tests
+#   tools/install_deps.sh --list [GROUP...]   print the packages, install nothing
+#
+# Debian 12 or a relative with the same package names. Needs root or sudo when something is missing.
+set -euo pipefail
+
+declare -A packages=(
+  # Compile and link the weir program.
+  [core]="g++ cmake ninja-build ccache git ca-certificates
+          libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev zlib1g-dev"
+  # Unit, property and system tests, and the benchmarks.
+  [tests]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3"
+  # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
+  [clang]="clang-14 libclang-rt-14-dev llvm-14"
+  # Layout and static analysis; analysis also needs the group clang.
+  [tidy]="clang-format-14 clang-tidy-14"
+  # The coverage report of the nightly run.
+  [coverage]="lcov"
+  # A clean machine inside this one: tools/fresh_machine.sh.
+  [chroot]="debootstrap"
+)
+readonly all_groups="core tests clang tidy coverage chroot"
+
+fail() {
+  echo "install_deps: $*" >&2
+  exit 1
+}
+
+list_only=false
+if [[ "${1:-}" == --list ]]; then
+  list_only=true
+  shift
+fi
+groups=("$@")
+[[ ${#groups[@]} -gt 0 ]] || groups=(core tests)
+[[ "${groups[*]}" != all ]] || read -ra groups <<<"$all_groups"
+
+wanted=()
+for group in "${groups[@]}"; do
+  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups, or all"
+  read -r -d '' -a members <<<"${packages[$group]}" || true
+  wanted+=("${members[@]}")
+done
+
+if $list_only; then
+  printf '%s\n' "${wanted[@]}" | sort -u
+  exit 0
+fi
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  fail "this system has no apt. Install what Debian 12 calls: ${wanted[*]}; then call cmake --workflow --preset dev"
+fi
+
+installed=" $(dpkg-query -W -f '${Package}=${db:Status-Abbrev}\n' "${wanted[@]}" 2>/dev/null |
+  sed -n 's/=ii *$//p' | tr '\n' ' ') "
+missing=()
+for package in "${wanted[@]}"; do
+  [[ "$installed" == *" $package "* ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  command -v sudo >/dev/null || fail "missing: ${missing[*]}. Run as root, or install sudo: apt-get install ${missing[*]}"
+  as_root=(sudo)
+fi
+echo "install_deps: installing ${missing[*]}"
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null; }
+apt update >/dev/null || fail "apt-get update failed; look at its messages above"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+  cat "$log" >&2
+  fail "apt-get could not install: ${missing[*]}"
+fi

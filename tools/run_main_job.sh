@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What `make run` shows: every placement policy on weir's own synthetic trace and, when the public
+# data is there, on Alibaba's openb trace (1,213 nodes, 6,212 GPUs). Prints the tables and writes
+# one report for each trace. Needs the release build.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly weir=build/release/bin/weir
+readonly seeds=42..46
+readonly openb=${WEIR_DATA:-../shared/data}/openb
+readonly nodes=$openb/openb_node_list_gpu_node.csv.gz
+readonly tasks=$openb/openb_pod_list_default.csv.gz
+
+mkdir -p out
+echo "== weir's synthetic trace: all policies, seeds $seeds"
+"$weir" simulate --policy all --seeds "$seeds" --report out/report.html
+
+if [[ -r "$nodes" && -r "$tasks" ]]; then
+  echo
+  echo "== openb, the trace of a production cluster: all policies, seeds $seeds"
+  mv out/report.html out/report-synthetic.html
+  "$weir" simulate --nodes "$nodes" --tasks "$tasks" --policy all --seeds "$seeds" --report out/report.html
+  echo
+  echo "Plots: out/report.html (openb) and out/report-synthetic.html; they open without a network."
+else
+  echo
+  echo "Plots: out/report.html; it opens without a network."
+  echo "For the trace of a production cluster, put openb under WEIR_DATA; looked in $openb."
+fi
