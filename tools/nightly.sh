@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The checks that take too long for every change. Goes on after a failure, so that one night tells
+# all; fails at the end if any step did. `make nightly` installs the packages first.
+#
+#   tools/nightly.sh [FUZZ_SECONDS]     for each fuzz target; default 600
+set -uo pipefail
+cd "$(dirname "$0")/.."
+readonly fuzz_seconds=${1:-600}
+exec </dev/null
+
+results=()
+failures=0
+step() {
+  local title=$1 start=$SECONDS verdict=ok
+  shift
+  echo "== $title"
+  "$@" || { verdict=FAILED; failures=$((failures + 1)); }
+  results+=("$(printf '%-6s %6d s  %s' "$verdict" $((SECONDS - start)) "$title")")
+}
+clang_tests() {
+  { [[ -f build/clang/build.ninja ]] || cmake --preset clang; } &&
+    cmake --build --preset clang -j "$(nproc)" && ctest --preset clang -j "$(nproc)"
+}
+same_bytes() { tools/same_bytes.sh build/release/bin/weir build/clang/bin/weir; }
+
+step "tests: release, then sanitizers" make test
+step "tests: thread sanitizer" make tsan
+step "tests: clang" clang_tests
+step "same bytes from g++ and clang, on 1 and 2 threads" same_bytes
+step "every header compiles on its own" make headers
+step "clang-tidy" make tidy
+step "coverage" make coverage
+step "published results: 17 lists, 8 policies, 10 seeds" tools/check_sweep.py
+step "benchmarks" make bench
+step "fuzzing, $fuzz_seconds s per target" tools/fuzz.sh "$fuzz_seconds"
+
+echo "== nightly: $failures of ${#results[@]} steps failed, $SECONDS s"
+printf '%s\n' "${results[@]}"
+[[ $failures -eq 0 ]]
