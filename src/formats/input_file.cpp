@@ -243,16 +243,17 @@ Result<std::string_view> InputFile::peek() {
   return std::string_view{ahead_};
 }
 
-Result<std::string> InputFile::read_all() {
+Result<std::string> InputFile::read_all(std::uint64_t at_most) {
   constexpr std::size_t kStep = std::size_t{256} << 10;
   std::string all;
   while (true) {
     const std::size_t before = all.size();
-    all.resize(before + std::max(kStep, before));
+    const std::size_t room = std::min<std::uint64_t>(std::max(kStep, before), at_most - before);
+    all.resize(before + room);
     const auto got = read(std::span{all}.subspan(before));
     if (!got) return tl::unexpected(got.error());
     all.resize(before + *got);
-    if (*got == 0) return all;
+    if (*got < room || all.size() == at_most) return all;
   }
 }
 

@@ -41,8 +41,8 @@ class InputFile {
   Result<std::size_t> read(std::span<char> into);
   // The next bytes (up to a few KiB) without consuming them; empty at the end.
   Result<std::string_view> peek();
-  // All that is left.
-  Result<std::string> read_all();
+  // All that is left, but no more than `at_most` bytes.
+  Result<std::string> read_all(std::uint64_t at_most = kMaxInputBytes);
 
  private:
   class Bytes;  // where bytes come from: a descriptor, memory, or a gunzip of either

@@ -93,6 +93,14 @@ TEST(InputFile, RefusesMoreThanTheLimitHoweverSmallTheFile) {
   EXPECT_FALSE(content_of_bytes("0123456789", 9));
 }
 
+TEST(InputFile, ReadsNoMoreThanAskedFor) {
+  const std::string bomb = gzip(std::string(std::size_t{8} << 20, 'x'));
+  auto input = InputFile::from_memory("memory", bomb);
+  ASSERT_TRUE(input);
+  EXPECT_EQ(input->read_all(1000)->size(), 1000U);
+  EXPECT_EQ(input->read_all()->size(), (std::size_t{8} << 20) - 1000);
+}
+
 TEST(InputFile, PeekingConsumesNothing) {
   auto input = InputFile::from_memory("memory", "abcdef");
   ASSERT_TRUE(input);

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "domain/shape.h"
 #include "formats/csv.h"
 #include "formats/csv_writer.h"
 #include "formats/file_title.h"
