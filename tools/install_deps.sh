@@ -57,8 +57,9 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   fail "this system has no apt. Install what Debian 12 calls: ${wanted[*]}; then call cmake --workflow --preset dev"
 fi
 
-installed=" $(dpkg-query -W -f '${Package}=${db:Status-Abbrev}\n' "${wanted[@]}" 2>/dev/null |
-  sed -n 's/=ii *$//p' | tr '\n' ' ') "
+# dpkg-query fails when a package is unknown, which is an answer here.
+known=$(dpkg-query -W -f '${Package}=${db:Status-Abbrev}\n' "${wanted[@]}" 2>/dev/null || true)
+installed=" $(sed -n 's/=ii *$//p' <<<"$known" | tr '\n' ' ') "
 missing=()
 for package in "${wanted[@]}"; do
   [[ "$installed" == *" $package "* ]] || missing+=("$package")
