@@ -28,6 +28,7 @@ fi
 tools/install_deps.sh chroot
 
 machine=$(mktemp -d -t weir-fresh.XXXXXX)
+chmod 755 "$machine"  # a real root folder is readable; apt downloads as its own user
 clean_up() {
   umount "$machine/proc" "$machine/dev/pts" "$machine/dev/shm" 2>/dev/null || true
   if [[ -n "${KEEP:-}" ]]; then
