@@ -74,7 +74,7 @@ bench: deps-build build/release/build.ninja
 fuzz: deps-fuzz
 	@tools/fuzz.sh "$${FUZZ_SECONDS:-10}"
 
-format: deps-tidy
+format: deps-format
 	@tools/format.sh
 
 tidy: deps-tidy build/tidy/build.ninja
@@ -93,9 +93,11 @@ nightly: deps
 deps:
 	@tools/install_deps.sh all
 
-.PHONY: deps-build deps-fuzz deps-tidy deps-coverage
+.PHONY: deps-build deps-format deps-fuzz deps-tidy deps-coverage
 deps-build:
 	@tools/install_deps.sh core tests
+deps-format:
+	@tools/install_deps.sh format
 deps-fuzz:
 	@tools/install_deps.sh core clang
 deps-tidy:

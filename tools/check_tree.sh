@@ -78,7 +78,7 @@ check_paths() {
 
 check_format() {
   if ! command -v clang-format-14 >/dev/null; then
-    echo "skipped: clang-format-14 is not installed (tools/install_deps.sh tidy)"
+    echo "skipped: clang-format-14 is not installed (tools/install_deps.sh format)"
     return 77
   fi
   tools/format.sh --check || { echo "make format lays these out" >&2; return 1; }

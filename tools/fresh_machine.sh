@@ -24,7 +24,8 @@ fail() {
 if [[ -z "${WEIR_FRESH_NAMESPACE:-}" ]]; then
   exec env WEIR_FRESH_NAMESPACE=1 unshare --mount --propagation private "$0" "$@"
 fi
-[[ $# -gt 0 ]] || set -- "make run" "make test" "CCACHE_DISABLE=1 make clean build"
+readonly clean_build='make clean && cmake --preset release >/dev/null && CCACHE_DISABLE=1 cmake --build --preset release -j $(nproc)'
+[[ $# -gt 0 ]] || set -- "make run" "make test" "$clean_build"
 tools/install_deps.sh chroot
 
 machine=$(mktemp -d -t weir-fresh.XXXXXX)

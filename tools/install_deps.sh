@@ -18,14 +18,16 @@ declare -A packages=(
   [tests]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3"
   # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
   [clang]="clang-14 libclang-rt-14-dev llvm-14"
-  # Layout and static analysis; analysis also needs the group clang.
-  [tidy]="clang-format-14 clang-tidy-14"
+  # Layout.
+  [format]="clang-format-14"
+  # Static analysis; needs the group clang as well.
+  [tidy]="clang-tidy-14"
   # The coverage report of the nightly run.
   [coverage]="lcov"
   # A clean machine inside this one: tools/fresh_machine.sh.
   [chroot]="debootstrap"
 )
-readonly all_groups="core tests clang tidy coverage chroot"
+readonly all_groups="core tests format clang tidy coverage chroot"
 
 fail() {
   echo "install_deps: $*" >&2
