@@ -285,6 +285,7 @@ Result<OptionValues> read_options(const CommandSpec& command,
           has_default ? ValueReader{option, by_default, unused}.read() : std::nullopt;
       if (value != usual) result.recipe_ += recipe_entry(option, *given);
     }
+    if (given) result.given_.insert(option.name);
     result.values_.emplace(option.name, *value);
   }
   if (!mistakes.empty()) return bad_input(std::move(mistakes));

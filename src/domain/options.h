@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +82,8 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
 class OptionValues {
  public:
   bool has(std::string_view name) const { return values_.contains(name); }
+  // False when the value is the default's.
+  bool is_given(std::string_view name) const { return given_.contains(name); }
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
   double number(std::string_view name) const { return get<double>(name); }
@@ -107,6 +110,7 @@ class OptionValues {
   }
 
   std::map<std::string, OptionValue, std::less<>> values_;
+  std::set<std::string, std::less<>> given_;
   std::string recipe_;
 };
 

@@ -44,6 +44,7 @@ TEST(Options, DefaultsApplyWhenNothingIsGiven) {
   EXPECT_THAT(values->texts("policy"), ElementsAre("all"));
   EXPECT_THAT(values->integers("seeds"), ElementsAre(42, 43, 44, 45, 46));
   EXPECT_THAT(values->numbers("load"), ElementsAre(0.9, 1.0));
+  EXPECT_FALSE(values->is_given("seeds"));
   EXPECT_FALSE(values->has("nodes"));
   EXPECT_FALSE(values->flag("json"));
   EXPECT_EQ(values->recipe(), "weir simulate");
@@ -100,6 +101,7 @@ TEST(Options, TheCommandLineWinsOverTheConfigFile) {
   const auto values = read_options(a_command(), {on_command_line("seeds", {"5"})}, config);
   ASSERT_TRUE(values) << mistakes(values);
   EXPECT_THAT(values->integers("seeds"), ElementsAre(5));
+  EXPECT_TRUE(values->is_given("seeds"));
   EXPECT_TRUE(values->flag("json"));
 }
 

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_table.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/help_command.h"
+#include "cli/policies_command.h"
+#include "cli/simulate_command.h"
+#include "cli/trace_commands.h"
+#include "schedule/place/policies.h"
+
+namespace weir::cli {
+namespace {
+
+std::vector<std::string> policy_choices() {
+  std::vector<std::string> names;
+  for (const schedule::PolicyRow& row : schedule::placement_policies()) {
+    names.emplace_back(row.name);
+  }
+  names.emplace_back("all");
+  return names;
+}
+
+OptionSpec json_option() {
+  return {.name = "json",
+          .type = OptionType::flag,
+          .help = "Print JSON for programs instead of text for people.",
+          .in_recipe = false};
+}
+
+OptionSpec nodes_option() {
+  return {
+      .name = "nodes",
+      .type = OptionType::file,
+      .help = "The cluster: an openb node list (CSV) or a weir cluster file (YAML). May be gzip."};
+}
+
+CommandSpec simulate_spec() {
+  return {
+      .name = "simulate",
+      .summary = "Compare placement policies on a trace.",
+      .about =
+          "Plays a list of tasks against a cluster, once for each policy and seed, and tells how "
+          "much "
+          "of the GPU capacity each policy could allocate. The inflation protocol submits tasks "
+          "until "
+          "demand is 130 % of capacity and lets none leave. The churn protocol lets tasks come, "
+          "wait, "
+          "run and leave, at a load of your choice. Without --nodes and --tasks, weir plays a "
+          "synthetic "
+          "trace of its own.",
+      .options =
+          {nodes_option(),
+           {.name = "tasks",
+            .type = OptionType::file_list,
+            .help = "The tasks: openb pod lists (CSV) or weir workload files (YAML). May be gzip. "
+                    "Each list is simulated on its own."},
+           {.name = "policy",
+            .type = OptionType::text_list,
+            .default_text = "all",
+            .choices = policy_choices(),
+            .help = "Policies to compare; `weir policies` explains them."},
+           {.name = "seeds",
+            .type = OptionType::integer_list,
+            .default_text = "42..46",
+            .least = 0,
+            .help = "One run for each seed. It decides the order of tasks and of nodes."},
+           {.name = "protocol",
+            .type = OptionType::text,
+            .default_text = "inflation",
+            .choices = {"inflation", "churn"},
+            .help =
+                "inflation: tasks come and none leaves. churn: tasks come, wait, run and leave."},
+           {.name = "load",
+            .type = OptionType::number_list,
+            .unit = "offered GPU load, 1 = all GPUs busy",
+            .default_text = "0.9,1,1.1",
+            .least = 0.01,
+            .most = 10,
+            .help = "Loads to try; churn only."},
+           {.name = "queue",
+            .type = OptionType::text_list,
+            .default_text = "fifo,backfill",
+            .choices = {"fifo", "backfill"},
+            .help =
+                "fifo: the first in the queue holds back all others. backfill: whoever fits may "
+                "start. Churn only."},
+           {.name = "node-order",
+            .type = OptionType::text,
+            .default_text = "permuted",
+            .choices = {"permuted", "as-listed", "cpu-per-gpu"},
+            .help = "Which node wins when scores are equal: by the seed, as in the file, or fewest "
+                    "CPUs per GPU first. Inflation only."},
+           {.name = "workload",
+            .type = OptionType::text,
+            .default_text = "oracle",
+            .choices = {"oracle", "learned"},
+            .help = "What policies know of the tasks to come: the whole list, or what they saw so "
+                    "far."},
+           {.name = "threads",
+            .type = OptionType::integer,
+            .unit = "threads",
+            .default_text = "0",
+            .least = 0,
+            .most = 1024,
+            .help = "Runs at a time; 0 = one for each core. Does not change the result.",
+            .in_recipe = false},
+           {.name = "timing",
+            .type = OptionType::flag,
+            .help = "Measure the mean time of a decision. The result then differs from run to run.",
+            .in_recipe = false},
+           json_option(),
+           {.name = "csv",
+            .type = OptionType::file,
+            .help = "Write every run as a row of this CSV file.",
+            .in_recipe = false},
+           {.name = "report",
+            .type = OptionType::file,
+            .help = "Write a page with plots to this HTML file. It opens without a network.",
+            .in_recipe = false},
+           {.name = "config",
+            .type = OptionType::file,
+            .help = "Read options from this YAML file (`option: value`). The command line wins.",
+            .in_recipe = false}},
+      .examples = {
+          {"weir simulate", "Compare all policies on a synthetic trace."},
+          {"weir simulate --nodes nodes.csv --tasks tasks.csv",
+           "Compare all policies on your own trace."},
+          {"weir simulate --nodes nodes.csv --tasks tasks.csv --policy fgd,best-fit --seeds 42..51 "
+           "--report report.html",
+           "Two policies, ten seeds, and a page with plots."},
+          {"weir simulate --nodes nodes.csv --tasks tasks.csv --protocol churn --load 0.9,1.1 "
+           "--queue "
+           "backfill",
+           "How long would jobs wait?"},
+          {"weir simulate --config run.yaml --json",
+           "Options from a file, the result for a program."},
+      }};
+}
+
+CommandSpec trace_describe_spec() {
+  return {
+      .name = "trace describe",
+      .summary = "Tell what is in a trace.",
+      .about =
+          "Counts the nodes by GPU model and the tasks by kind, and shows what tasks ask for "
+          "and how long they ran. Tasks that name GPU models need the node list beside them.",
+      .options = {{.name = "file",
+                   .type = OptionType::file_list,
+                   .help = "Node lists and task lists, in any order.",
+                   .required = true,
+                   .positional = true},
+                  json_option()},
+      .examples = {{"weir trace describe nodes.csv tasks.csv.gz", "Look before you simulate."}}};
+}
+
+CommandSpec trace_convert_spec() {
+  OptionSpec nodes = nodes_option();
+  nodes.required = true;
+  return {
+      .name = "trace convert",
+      .summary = "Rewrite a trace in another format.",
+      .about =
+          "Reads a cluster and its tasks and writes both into a folder, as the public openb "
+          "CSV lists or as weir's own YAML files.",
+      .options = {nodes,
+                  {.name = "tasks",
+                   .type = OptionType::file_list,
+                   .help = "Task lists to convert."},
+                  {.name = "to",
+                   .type = OptionType::text,
+                   .choices = {"openb", "yaml"},
+                   .help = "The format to write.",
+                   .required = true},
+                  {.name = "out",
+                   .type = OptionType::file,
+                   .help = "The folder to write into; made when it does not exist.",
+                   .required = true},
+                  json_option()},
+      .examples = {{"weir trace convert --nodes nodes.csv --tasks tasks.csv --to yaml --out lab",
+                    "Turn a CSV trace into files you can edit by hand."}}};
+}
+
+CommandSpec trace_synth_spec() {
+  return {.name = "trace synth",
+          .summary = "Make a synthetic trace.",
+          .about =
+              "Makes a cluster and tasks that follow the published statistics of the openb trace: "
+              "the mix of nodes, of task kinds and shapes, and the spread of run times. The same "
+              "seed gives the same trace.",
+          .options = {{.name = "out",
+                       .type = OptionType::file,
+                       .help = "The folder to write into; made when it does not exist.",
+                       .required = true},
+                      {.name = "to",
+                       .type = OptionType::text,
+                       .default_text = "openb",
+                       .choices = {"openb", "yaml"},
+                       .help = "The format to write."},
+                      {.name = "seed",
+                       .type = OptionType::integer,
+                       .default_text = "1",
+                       .least = 0,
+                       .help = "Another seed gives another trace of the same kind."},
+                      {.name = "node-count",
+                       .type = OptionType::integer,
+                       .default_text = "1213",
+                       .least = 1,
+                       .most = 1'000'000,
+                       .help = "How many nodes."},
+                      {.name = "job-count",
+                       .type = OptionType::integer,
+                       .default_text = "8152",
+                       .least = 1,
+                       .most = 10'000'000,
+                       .help = "How many jobs."},
+                      {.name = "constrained-percent",
+                       .type = OptionType::integer,
+                       .unit = "% of GPU jobs",
+                       .default_text = "0",
+                       .least = 0,
+                       .most = 100,
+                       .help = "Jobs that name the GPU models they accept."},
+                      {.name = "gang-percent",
+                       .type = OptionType::integer,
+                       .unit = "% of whole-GPU jobs",
+                       .default_text = "0",
+                       .least = 0,
+                       .most = 100,
+                       .help = "Jobs of 2, 4 or 8 tasks that start together; yaml only."},
+                      json_option()},
+          .examples = {{"weir trace synth --out trace --seed 7", "A trace to play with."},
+                       {"weir simulate --nodes trace/nodes.csv --tasks trace/tasks.csv",
+                        "Then compare policies on it."}}};
+}
+
+CommandSpec policies_spec() {
+  return {.name = "policies",
+          .summary = "List the placement policies.",
+          .about =
+              "Names each policy, what it does in one line, and where it is described. Adding one "
+              "is one file and one row in src/schedule/place/policies.cpp.",
+          .options = {json_option()},
+          .examples = {{"weir policies", "What can I compare?"}}};
+}
+
+CommandSpec reference_spec() {
+  return {
+      .name = "reference",
+      .summary = "Print the reference of all commands as Markdown.",
+      .about = "docs/reference/cli.md is this text.",
+      .options = {},
+      .examples = {{"weir reference > docs/reference/cli.md", "Renew the page after a change."}}};
+}
+
+CommandSpec help_spec() {
+  return {.name = "help",
+          .summary = "Explain weir or one of its commands.",
+          .about = "Same as --help.",
+          .options = {{.name = "command",
+                       .type = OptionType::text_list,
+                       .help = "The command to explain.",
+                       .positional = true}},
+          .examples = {{"weir help trace convert", "What does it need?"}}};
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  static const std::vector<Command> table = {
+      {simulate_spec(), simulate_command},
+      {trace_describe_spec(), trace_describe_command},
+      {trace_convert_spec(), trace_convert_command},
+      {trace_synth_spec(), trace_synth_command},
+      {policies_spec(), policies_command},
+      {reference_spec(), reference_command},
+      {help_spec(), help_command},
+  };
+  return table;
+}
+
+const Command* find_command(std::string_view name) {
+  const auto table = commands();
+  const auto at = std::find_if(table.begin(), table.end(),
+                               [&](const Command& command) { return command.spec.name == name; });
+  return at == table.end() ? nullptr : &*at;
+}
+
+}  // namespace weir::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+
+#include "cli/command_table.h"
+#include "cli/find_command_words.h"
+#include "cli/help_text.h"
+
+namespace weir::cli {
+
+Result<void> help_command(const OptionValues& options, Console& console) {
+  if (!options.has("command")) {
+    console.out << program_help();
+    return {};
+  }
+  const auto found = find_command_words(options.texts("command"));
+  if (!found) return tl::unexpected(found.error());
+  console.out << command_help(found->command->spec);
+  return {};
+}
+
+Result<void> reference_command(const OptionValues&, Console& console) {
+  console.out << reference_page();
+  return {};
+}
+
+}  // namespace weir::cli

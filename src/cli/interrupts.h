@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ctrl-C ends weir at once with exit code 130, except while files are being written.
+#pragma once
+
+#include <csignal>
+
+namespace weir::cli {
+
+// From now on SIGINT ends the process with exit code 130. For main(): tests do without.
+void exit_on_interrupt();
+
+// While it lives, SIGINT and SIGTERM wait. Requires: no other thread runs.
+class HoldInterrupts {
+ public:
+  HoldInterrupts();
+  HoldInterrupts(const HoldInterrupts&) = delete;
+  HoldInterrupts& operator=(const HoldInterrupts&) = delete;
+  ~HoldInterrupts();
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace weir::cli

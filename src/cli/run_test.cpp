@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_testing.h"
+
+namespace weir::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(Weir, WithoutWordsSaysWhatToTry) {
+  const Ran ran = weir({});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("weir simulate"));
+  EXPECT_THAT(ran.out, HasSubstr("trace describe"));
+  EXPECT_EQ(weir({"--help"}).out, ran.out);
+  EXPECT_EQ(weir({"help"}).out, ran.out);
+}
+
+TEST(Weir, TellsItsVersion) {
+  EXPECT_THAT(weir({"--version"}).out, StartsWith("weir 0."));
+}
+
+TEST(Weir, HelpOfACommandTeachesWithExamples) {
+  const Ran ran = weir({"simulate", "--help"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("Usage: weir simulate [options]"));
+  EXPECT_THAT(ran.out, HasSubstr("Examples"));
+  EXPECT_THAT(ran.out, HasSubstr("--seeds N,N..N"));
+  EXPECT_THAT(ran.out, HasSubstr("Default: 42..46."));
+  EXPECT_EQ(weir({"help", "simulate"}).out, ran.out);
+  EXPECT_THAT(weir({"help", "trace", "convert"}).out, HasSubstr("--out FILE"));
+}
+
+TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
+  const Ran ran = weir({"simulat"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of simulate,"));
+  EXPECT_THAT(ran.err, HasSubstr("did you mean simulate?"));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(Weir, TraceNeedsASecondWord) {
+  EXPECT_EQ(weir({"trace"}).err,
+            "the command after trace is missing, expected one of describe, convert, synth\n");
+  EXPECT_THAT(weir({"trace", "descibe", "x"}).err, HasSubstr("did you mean describe?"));
+  EXPECT_EQ(weir({"trace", "--help"}).exit_code, 2);
+}
+
+TEST(Weir, AllMistakesOfACommandLineAreToldAtOnce) {
+  const Ran ran =
+      weir({"simulate", "stray", "--polcy", "fgd", "--seeds", "x", "--policy", "fdg", "--threads"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("word is \"stray\""));
+  EXPECT_THAT(
+      ran.err,
+      HasSubstr(
+          "option is \"--polcy\", expected an option of `weir simulate`; did you mean --policy?"));
+  EXPECT_THAT(ran.err, HasSubstr("--seeds is \"x\""));
+  EXPECT_THAT(ran.err, HasSubstr("--policy is \"fdg\", expected some of random, dot-product"));
+  EXPECT_THAT(ran.err, HasSubstr("did you mean fgd?"));
+  EXPECT_THAT(ran.err, HasSubstr("--threads is missing, expected a whole number 0..1024"));
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 5);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(Weir, ListsThePolicies) {
+  const Ran text = weir({"policies"});
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_THAT(text.out, HasSubstr("best-fit"));
+  const auto json = nlohmann::json::parse(weir({"policies", "--json"}).out);
+  EXPECT_EQ(json.at("policies").at(0).at("name"), "random");
+  EXPECT_TRUE(json["policies"][0].contains("summary"));
+  EXPECT_TRUE(json["policies"][0].contains("source"));
+}
+
+TEST(Weir, AFullDiskIsAFailure) {
+  std::ostringstream out;
+  std::ostringstream err;
+  out.setstate(std::ios::badbit);
+  Console console{out, err, false};
+  EXPECT_EQ(run(std::vector<std::string>{"policies"}, console), 1);
+  EXPECT_EQ(err.str(), "weir: standard output cannot be written\n");
+}
+
+}  // namespace
+}  // namespace weir::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: weir as a user calls it, with what it printed.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/run.h"
+
+namespace weir::cli {
+
+struct Ran {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+inline Ran weir(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err, false};
+  const int exit_code = run(words, console);
+  return {exit_code, out.str(), err.str()};
+}
+
+}  // namespace weir::cli

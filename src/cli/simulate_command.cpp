@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/simulate_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "cli/output_files.h"
+#include "cli/progress_display.h"
+#include "cli/simulation_inputs.h"
+#include "cli/version.h"
+#include "report/churn_summary.h"
+#include "report/html_report.h"
+#include "report/inflation_summary.h"
+#include "report/inflation_tables.h"
+#include "report/outcome_csv.h"
+#include "report/outcome_json.h"
+#include "report/text_table.h"
+#include "schedule/place/policies.h"
+#include "simulate/sweep.h"
+
+namespace weir::cli {
+namespace {
+
+bool is_churn(const OptionValues& options) {
+  return options.text("protocol") == "churn";
+}
+
+std::vector<std::string> chosen_policies(const OptionValues& options) {
+  const std::vector<std::string>& chosen = options.texts("policy");
+  if (std::find(chosen.begin(), chosen.end(), "all") == chosen.end()) return chosen;
+  std::vector<std::string> all;
+  for (const schedule::PolicyRow& row : schedule::placement_policies()) all.emplace_back(row.name);
+  return all;
+}
+
+// A load as whole percent; nothing when it has a finer part.
+std::optional<int> whole_percent(double load) {
+  const double percent = std::round(load * 100);
+  if (std::abs(percent - load * 100) > 1e-6) return std::nullopt;
+  return static_cast<int>(percent);
+}
+
+// What a single option cannot show: options that do not go together, places that cannot be written.
+Diagnostics check_options(const OptionValues& options) {
+  Diagnostics mistakes;
+  const auto only_with = [&](const char* option, const char* protocol) {
+    if (options.is_given(option) && options.text("protocol") != protocol) {
+      mistakes.add({{},
+                    0,
+                    fmt::format("--{}", option),
+                    "given",
+                    fmt::format("--protocol {} with it", protocol)});
+    }
+  };
+  only_with("load", "churn");
+  only_with("queue", "churn");
+  only_with("node-order", "inflation");
+  for (const double load : options.numbers("load")) {
+    if (!whole_percent(load)) {
+      mistakes.add({{}, 0, "--load", fmt::format("{}", load), "a load with at most two decimals"});
+    }
+  }
+  if (options.has("nodes") && !options.has("tasks")) {
+    mistakes.add({{}, 0, "--tasks", {}, "the task list to play on --nodes"});
+  }
+  const auto inputs = input_paths(options);
+  for (const char* output : {"csv", "report"}) {
+    if (options.has(output)) {
+      check_output(fmt::format("--{}", output), options.text(output), inputs, mistakes);
+    }
+  }
+  if (options.has("csv") && options.has("report") &&
+      options.text("csv") == options.text("report")) {
+    mistakes.add({{}, 0, "--report", options.text("report"), "another file than --csv"});
+  }
+  return mistakes;
+}
+
+Diagnostics check_inputs(const OptionValues& options, const SimulationInputs& inputs) {
+  Diagnostics mistakes;
+  const std::string nodes = options.has("nodes") ? options.text("nodes") : "";
+  if (inputs.cluster.gpu_count() == 0) {
+    mistakes.add({nodes, 0, "number of GPUs", "0", "a cluster with at least one GPU"});
+  }
+  for (std::size_t i = 0; i < inputs.workloads.size(); ++i) {
+    const Workload& workload = inputs.workloads[i];
+    if (workload.gpu_demand().value == 0) {
+      mistakes.add(
+          {inputs.tasks_files[i], 0, "GPU demand", "0", "at least one task that uses a GPU"});
+    }
+    if (is_churn(options) && !workload.has_timing()) {
+      mistakes.add({inputs.tasks_files[i],
+                    0,
+                    "the time of a task",
+                    {},
+                    "creation and deletion times for every task, which --protocol churn needs"});
+    }
+  }
+  return mistakes;
+}
+
+simulate::SweepConfig sweep_config(const OptionValues& options) {
+  simulate::SweepConfig config;
+  config.policies = chosen_policies(options);
+  for (const std::int64_t seed : options.integers("seeds")) {
+    config.seeds.push_back(static_cast<std::uint64_t>(seed));
+  }
+  config.threads = static_cast<unsigned>(options.integer("threads"));
+  const std::string& order = options.text("node-order");
+  config.node_order = order == "as-listed"     ? simulate::NodeOrder::as_listed
+                      : order == "cpu-per-gpu" ? simulate::NodeOrder::cpu_per_gpu
+                                               : simulate::NodeOrder::permuted;
+  config.expectation = options.text("workload") == "learned" ? simulate::Expectation::learned
+                                                             : simulate::Expectation::oracle;
+  config.timing = options.flag("timing");
+  return config;
+}
+
+simulate::ChurnSweepConfig churn_config(const OptionValues& options) {
+  simulate::ChurnSweepConfig config;
+  config.runs = sweep_config(options);
+  config.load_percents.clear();
+  for (const double load : options.numbers("load")) {
+    config.load_percents.push_back(whole_percent(load).value_or(0));
+  }
+  config.queues.clear();
+  for (const std::string& queue : options.texts("queue")) {
+    config.queues.push_back(queue == "fifo" ? simulate::QueueOrder::fifo
+                                            : simulate::QueueOrder::backfill);
+  }
+  return config;
+}
+
+// Sweeps return the runs of one list after the other; they do not know the file it came from.
+template <class Outcome>
+void name_files(std::vector<Outcome>& outcomes, const SimulationInputs& inputs) {
+  const std::size_t per_list = outcomes.size() / std::max<std::size_t>(1, inputs.workloads.size());
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    outcomes[i].tasks_file = inputs.tasks_files[i / per_list];
+  }
+}
+
+report::ReportHeader report_header(const OptionValues& options, const SimulationInputs& inputs) {
+  report::ReportHeader header{options.recipe(), std::string{kVersion}, {}};
+  const auto fact = [&](const char* name, auto value) {
+    header.facts.emplace_back(name, fmt::format("{}", value));
+  };
+  fact("nodes", inputs.cluster.nodes.size());
+  fact("GPUs", inputs.cluster.gpu_count());
+  fact("task lists", inputs.workloads.size());
+  fact("policies", chosen_policies(options).size());
+  fact("seeds", options.integers("seeds").size());
+  return header;
+}
+
+std::vector<report::Table> tables_of(const std::vector<simulate::InflationOutcome>& outcomes) {
+  return report::inflation_tables(report::by_list(report::summarise(outcomes)));
+}
+
+std::vector<report::Table> tables_of(const std::vector<simulate::ChurnOutcome>& outcomes) {
+  return report::churn_tables(report::summarise(outcomes));
+}
+
+// Files first, then standard output: a reader that closes the pipe early does not cost the files.
+template <class Outcome>
+Result<void> publish(const OptionValues& options, const SimulationInputs& inputs,
+                     const std::vector<Outcome>& outcomes, Console& console) {
+  std::string text;
+  if (options.flag("json")) {
+    auto json = report::outcome_json(outcomes);
+    if (!json) return tl::unexpected(std::move(json.error()));
+    text = std::move(*json);
+  } else {
+    for (const report::Table& table : tables_of(outcomes)) text += report::to_text(table) + "\n";
+    text += options.recipe() + "\n";
+  }
+  std::vector<OutputFile> files;
+  if (options.has("csv")) files.push_back({options.text("csv"), report::outcome_csv(outcomes)});
+  if (options.has("report")) {
+    files.push_back(
+        {options.text("report"), report::html_report(report_header(options, inputs), outcomes)});
+  }
+  if (auto written = write_files(files); !written) return written;
+  console.out << text;
+  for (const OutputFile& file : files) console.err << "wrote " << file.path.string() << "\n";
+  return {};
+}
+
+}  // namespace
+
+Result<void> simulate_command(const OptionValues& options, Console& console) {
+  if (auto mistakes = check_options(options); !mistakes.empty())
+    return bad_input(std::move(mistakes));
+  const auto inputs = read_inputs(options);
+  if (!inputs) return tl::unexpected(inputs.error());
+  if (auto mistakes = check_inputs(options, *inputs); !mistakes.empty()) {
+    return bad_input(std::move(mistakes));
+  }
+  const auto sweep = [&](auto run) {
+    ProgressDisplay progress{console.err, console.err_is_terminal};
+    auto outcomes = run(progress);
+    name_files(outcomes, *inputs);
+    return outcomes;
+  };
+  if (is_churn(options)) {
+    return publish(options, *inputs, sweep([&](ProgressSink& progress) {
+                     return simulate::sweep_churn(inputs->cluster, inputs->workloads,
+                                                  churn_config(options), progress);
+                   }),
+                   console);
+  }
+  return publish(options, *inputs, sweep([&](ProgressSink& progress) {
+                   return simulate::sweep_inflation(inputs->cluster, inputs->workloads,
+                                                    sweep_config(options), progress);
+                 }),
+                 console);
+}
+
+}  // namespace weir::cli
