@@ -16,8 +16,8 @@ struct FigureColumn {
   Figure figure;
 };
 
-const std::vector<FigureColumn>& figures() {
-  static const std::vector<FigureColumn> columns = {
+std::vector<FigureColumn> figures_of(const InflationSummary& summary) {
+  std::vector<FigureColumn> columns = {
       {"allocated % at 100 %", [](const auto& s) { return to_string(s.allocated[100], 2); }},
       {"allocated % at 130 %", [](const auto& s) { return to_string(s.allocated[130], 2); }},
       {"fragmented % at 100 %", [](const auto& s) { return to_string(s.fragmented[100], 2); }},
@@ -25,6 +25,9 @@ const std::vector<FigureColumn>& figures() {
       {"tasks failed", [](const auto& s) { return to_string(s.failed, 0); }},
       {"CPU-only failed", [](const auto& s) { return to_string(s.failed_cpu_only, 0); }},
   };
+  if (summary.decision_us) {
+    columns.push_back({"µs per task", [](const auto& s) { return to_string(s.decision_us, 2); }});
+  }
   return columns;
 }
 
@@ -41,11 +44,13 @@ Table policy_table(const ListSummary& list) {
                           seeds_text(list.policies.front().seeds)),
               {{"policy", Align::left}},
               {}};
-  for (const FigureColumn& column : figures())
+  const std::vector<FigureColumn> figures = figures_of(list.policies.front());
+  for (const FigureColumn& column : figures) {
     table.columns.push_back({column.heading, Align::right});
+  }
   for (const InflationSummary& summary : list.policies) {
     std::vector<std::string> row = {summary.policy};
-    for (const FigureColumn& column : figures()) row.push_back(column.figure(summary));
+    for (const FigureColumn& column : figures) row.push_back(column.figure(summary));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -96,7 +101,8 @@ std::vector<Table> inflation_tables(std::span<const ListSummary> lists) {
   if (lists.size() == 1) {
     tables.push_back(policy_table(lists.front()));
   } else if (!lists.empty()) {
-    for (const FigureColumn& column : figures()) tables.push_back(list_table(lists, column));
+    const std::vector<FigureColumn> figures = figures_of(lists.front().policies.front());
+    for (const FigureColumn& column : figures) tables.push_back(list_table(lists, column));
   }
   return tables;
 }
