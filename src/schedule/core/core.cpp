@@ -24,11 +24,13 @@ void Core::apply(const Record& record) {
     evolve(state_, record);
     for (const Placement& placement : were.all()) {
       placer_.node_changed(placement.node);
-      roomier_.push_back(placement.node);
+      since_.roomier.push_back(placement.node);
     }
+    // An interrupted job joins the queue untried: there may be room for it elsewhere.
+    if (std::holds_alternative<JobInterrupted>(record.what)) since_.anywhere = true;
   } else {
     evolve(state_, record);
-    if (const auto* opened = std::get_if<NodeOpened>(&record.what)) roomier_.push_back(opened->node);
+    if (const auto* opened = std::get_if<NodeOpened>(&record.what)) since_.roomier.push_back(opened->node);
   }
   placer_.follow(state_, record);
 }
@@ -40,16 +42,16 @@ std::vector<Record> Core::handle(const Event& event) {
     apply(*revised);
     records.push_back(std::move(*revised));
   }
-  if (!roomier_.empty()) start_queued(event.at, records);
+  if (!since_.empty()) start_queued(event.at, records);
   return records;
 }
 
 void Core::start_queued(Time now, std::vector<Record>& records) {
-  while (auto start = decide_next_start(state_, placer_, config_.queue, now, roomier_)) {
+  while (auto start = decide_next_start(state_, placer_, config_.queue, now, since_)) {
     apply(*start);
     records.push_back(std::move(*start));
   }
-  roomier_.clear();
+  since_ = RoomSince{};
 }
 
 }  // namespace weir::schedule

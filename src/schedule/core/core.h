@@ -41,8 +41,7 @@ class Core {
   CoreConfig config_;
   State state_;
   Placer placer_;
-  // Nodes that gained room since the queue was looked at last; empty between events.
-  std::vector<NodeIndex> roomier_;
+  RoomSince since_;  // empty between events
 };
 
 }  // namespace weir::schedule

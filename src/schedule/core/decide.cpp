@@ -107,13 +107,14 @@ std::optional<Record> decide_target(const State& state, Time now) {
 }
 
 std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
-                                        std::span<const NodeIndex> roomier) {
+                                        const RoomSince& since) {
   const std::optional<JobId> head = state.queue.head();
   if (!head) return std::nullopt;
   // Backfill left no lane that fits, so one replica at least must go where there is more room than before.
   // In a plain queue the job behind the head was not looked at.
   const auto may_fit = [&](const Shape& shape) {
-    return rule == QueueRule::fifo || std::any_of(roomier.begin(), roomier.end(),
+    return rule == QueueRule::fifo || since.anywhere ||
+           std::any_of(since.roomier.begin(), since.roomier.end(),
                        [&](NodeIndex node) { return fits(state.nodes[node.value], shape); });
   };
   std::optional<JobId> first;

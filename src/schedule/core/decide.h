@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "domain/event.h"
@@ -28,9 +27,16 @@ std::vector<Record> decide(const State& state, Placer& placer, QueueRule rule, c
 // Whether the learned target workload should replace the one in use.
 std::optional<Record> decide_target(const State& state, Time now);
 
-// The first queued job that can start, given that only `roomier` nodes have more room than when the queue
-// was looked at last. Ask again, after evolve, until there is none.
+// Where a queued job might find room that had none when the queue was looked at last.
+struct RoomSince {
+  std::vector<NodeIndex> roomier;  // nodes that gained room
+  bool anywhere = false;           // jobs joined the queue without having been tried
+
+  bool empty() const { return roomier.empty() && !anywhere; }
+};
+
+// The first queued job that can start. Ask again, after evolve, until there is none.
 std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
-                                        std::span<const NodeIndex> roomier);
+                                        const RoomSince& since);
 
 }  // namespace weir::schedule

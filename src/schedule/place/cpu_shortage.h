@@ -23,7 +23,8 @@ class CpuShortage {
   static constexpr std::int64_t kUnitsPerMilli = 16;  // results are in 1/16 milli-GPU
 
   explicit CpuShortage(const TargetWorkload& target) {
-    if (target.cpu_demand.value <= 0) return;  // no CPU expected: none is ever short
+    if (target.cpu_demand.value <= 0) return;
+    expects_cpu_ = true;
     served_per_cpu_ = static_cast<std::int64_t>(
         (static_cast<WideProduct>(target.gpu_demand.value) << kFractionBits) * kUnitsPerMilli /
         target.cpu_demand.value);
@@ -32,6 +33,7 @@ class CpuShortage {
 
   // Shortage after placing one task minus shortage before.
   std::int64_t increase(const NodeState& node, const Shape& shape) const {
+    if (!expects_cpu_) return 0;
     const std::int64_t free = node.free_gpu_total().value;
     return shortage(free - shape.gpu_total().value, node.free_cpu.value - shape.cpu.value) -
            shortage(free, node.free_cpu.value);
@@ -48,7 +50,8 @@ class CpuShortage {
   }
   static constexpr std::int64_t kMaxCpu = std::int64_t{1} << 22;
 
-  std::int64_t served_per_cpu_ = kMaxServed;  // 1/16 milli-GPU per milli-CPU, fixed point
+  bool expects_cpu_ = false;         // otherwise none is ever short
+  std::int64_t served_per_cpu_ = 0;  // 1/16 milli-GPU per milli-CPU, fixed point
 };
 
 }  // namespace weir::schedule

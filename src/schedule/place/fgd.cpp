@@ -54,14 +54,46 @@ constexpr std::int64_t kFine = 1024;
 constexpr std::int64_t kScarcest = 50;
 // The CPU term's weight: a tenth.
 constexpr std::int64_t kShortageDivisor = 10;
+// The most that breaking a block of whole GPUs may cost, in milli-GPU: half of what the CPU term can
+// give for one GPU, and still more than one score point (40).
+constexpr std::int64_t kMaxBlockStep = kWholeGpu.value / (2 * kShortageDivisor);
 
-std::vector<std::int64_t> supply_weights(const Outlook& outlook) {
+// What taking one GPU from a block of f whole free ones does to W F_n, for the f where it does most:
+// tasks of f GPUs lose the whole block, smaller ones that GPU only.
+std::int64_t block_step(const TargetWorkload& target) {
+  std::int64_t highest = 0;
+  for (int block = 2; block <= kMaxGpusPerNode; ++block) {
+    std::int64_t step = 0;
+    for (const ExpectedShape& expected : target.shapes) {
+      const int gpus = expected.shape.gpu_count;
+      if (gpus < 2 || gpus > block) continue;
+      step += expected.count * (gpus == block ? block : 1);
+    }
+    highest = std::max(highest, step);
+  }
+  return highest * kWholeGpu.value;
+}
+
+// Counts, corrected twice:
+//
+//   by supply   times C / C_m, C = GPU of the cluster, C_m = GPU of the models m accepts. F knows the
+//               demand only; this keeps tasks that can run anywhere off scarce models.
+//   by block    for shapes with several GPUs, times min(1, kMaxBlockStep / block step). The step is
+//               paid once, but the GPUs left on the broken node serve many tasks. In full it would
+//               outweigh the CPU term when such shapes are common: all small tasks, even those that
+//               need little CPU, would fill the small nodes first and waste the spare CPU there. A
+//               step of a good score point is enough to keep small tasks on nodes already broken.
+std::vector<std::int64_t> corrected_counts(const Outlook& outlook) {
   const std::int64_t all = outlook.supply.total.value;
+  const std::int64_t step = std::max(block_step(outlook.target), std::int64_t{1});
+  const std::int64_t kept = std::min(step, outlook.target.total * kMaxBlockStep);
   std::vector<std::int64_t> weights;
   for (const ExpectedShape& expected : outlook.target.shapes) {
     const std::int64_t served =
         std::max({outlook.supply.on(expected.shape.models).value, all / kScarcest, std::int64_t{1}});
-    weights.push_back(static_cast<std::int64_t>(static_cast<WideProduct>(expected.count) * kFine * all / served));
+    WideProduct weight = static_cast<WideProduct>(expected.count) * kFine * all / served;
+    if (expected.shape.gpu_count > 1) weight = weight * kept / step;
+    weights.push_back(static_cast<std::int64_t>(weight));
   }
   return weights;
 }
@@ -69,7 +101,7 @@ std::vector<std::int64_t> supply_weights(const Outlook& outlook) {
 class FgdPlusScorer final : public NodeScorer {
  public:
   explicit FgdPlusScorer(const Outlook& outlook)
-      : fragmentation_{outlook.target, supply_weights(outlook), outlook.target.total * kFine},
+      : fragmentation_{outlook.target, corrected_counts(outlook), outlook.target.total * kFine},
         scale_{fragmentation_.total_weight()},
         shortage_{outlook.target} {}
 

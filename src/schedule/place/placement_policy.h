@@ -41,7 +41,8 @@ struct Outlook {
   const std::vector<NodeClass>& node_classes;
 };
 
-// A policy prepared for one outlook.
+// A policy prepared for one outlook. The nodes it is asked about are of the outlook's classes, with
+// something taken. A scorer may remember what it computed: it belongs to one placer and one thread.
 class NodeScorer {
  public:
   virtual ~NodeScorer() = default;
