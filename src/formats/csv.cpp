@@ -13,7 +13,9 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{256} << 10;
+// The buffer starts small, for small files, and doubles with each refill.
+constexpr std::size_t kFirstChunk = std::size_t{8} << 10;
+constexpr std::size_t kLargestChunk = std::size_t{256} << 10;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 constexpr std::array<bool, 256> kEndsPlainText = [] {
@@ -42,7 +44,7 @@ std::string_view without_carriage_return(std::string_view line) {
 
 }  // namespace
 
-CsvReader::CsvReader(InputFile input) : input_{std::move(input)}, buffer_(kChunk + 1, '\n') {}
+CsvReader::CsvReader(InputFile input) : input_{std::move(input)}, buffer_(kFirstChunk + 1, '\n') {}
 
 void CsvReader::note(Diagnostics& mistakes, std::string field, std::string found,
                      std::string expected) const {
@@ -173,7 +175,8 @@ bool CsvReader::refill(Diagnostics& mistakes) {
   }
   const std::size_t kept = end_ - begin_;
   if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, kept);
-  buffer_.resize(std::max(buffer_.size(), kept + kChunk + 1));
+  const std::size_t chunk = at_start_ ? kFirstChunk : std::min(2 * buffer_.size(), kLargestChunk);
+  buffer_.resize(std::max(buffer_.size(), kept + chunk + 1));
   begin_ = 0;
   const std::size_t room = buffer_.size() - 1 - kept;
   const auto got = input_.read(std::span{buffer_}.subspan(kept, room));

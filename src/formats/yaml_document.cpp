@@ -7,7 +7,8 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <sstream>
+#include <istream>
+#include <streambuf>
 
 #include "formats/close_match.h"
 #include "formats/quantity_text.h"
@@ -28,6 +29,39 @@ std::uint64_t line_of(const YAML::Mark& mark) {
   return mark.line < 0 ? 0 : static_cast<std::uint64_t>(mark.line) + 1;
 }
 
+// Hands out the input in small pieces and refuses to go on when the parser has taken
+// kMaxYamlValueBytes without telling of a single value: then it is filling its queue.
+class MeteredBytes final : public std::streambuf {
+ public:
+  explicit MeteredBytes(std::string bytes) : bytes_{std::move(bytes)} {}
+
+  void value_seen(std::uint64_t line) {
+    given_at_last_value_ = given_;
+    line_ = line;
+  }
+
+ protected:
+  int_type underflow() override {
+    if (given_ - given_at_last_value_ > kMaxYamlValueBytes) {
+      throw Refused{line_, "a value longer than 1 MiB",
+                    "shorter values; in a long list, one \"- \" line per item"};
+    }
+    constexpr std::size_t kPiece = 4096;
+    const std::size_t size = std::min(kPiece, bytes_.size() - given_);
+    if (size == 0) return traits_type::eof();
+    char* const piece = bytes_.data() + given_;
+    setg(piece, piece, piece + size);
+    given_ += size;
+    return traits_type::to_int_type(*piece);
+  }
+
+ private:
+  std::string bytes_;
+  std::size_t given_ = 0;
+  std::size_t given_at_last_value_ = 0;
+  std::uint64_t line_ = 1;
+};
+
 std::optional<Diagnostic> control_character_in(const std::string& name, std::string_view text) {
   const auto is_control = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -46,7 +80,7 @@ std::optional<Diagnostic> control_character_in(const std::string& name, std::str
 // Receives the parser's events and appends entries.
 class YamlDocument::Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(YamlDocument& document) : document_{document} {}
+  Builder(YamlDocument& document, MeteredBytes& bytes) : document_{document}, bytes_{bytes} {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (has_document_) throw Refused{line_of(mark), "a second document", "one document per file"};
@@ -92,6 +126,7 @@ class YamlDocument::Builder final : public YAML::EventHandler {
     entry.text_begin = static_cast<std::uint32_t>(document_.text_.size());
     entry.text_size = static_cast<std::uint32_t>(text.size());
     document_.text_ += text;
+    bytes_.value_seen(entry.line);
     document_.entries_.push_back(entry);
   }
 
@@ -110,6 +145,7 @@ class YamlDocument::Builder final : public YAML::EventHandler {
   }
 
   YamlDocument& document_;
+  MeteredBytes& bytes_;
   std::vector<std::size_t> open_;
   bool has_document_ = false;
 };
@@ -126,9 +162,11 @@ Result<YamlDocument> YamlDocument::read(InputFile input) {
   if (auto control = control_character_in(document.name_, *bytes))
     return bad_input(std::move(*control));
   try {
-    std::istringstream stream{std::move(*bytes)};
+    MeteredBytes metered{std::move(*bytes)};
+    std::istream stream{&metered};
+    stream.exceptions(std::ios::badbit);  // a refusal passes through
     YAML::Parser parser{stream};
-    Builder builder{document};
+    Builder builder{document, metered};
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const Refused& refused) {

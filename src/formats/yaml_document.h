@@ -5,7 +5,10 @@
 //
 // Input is not trusted. At most kMaxYamlBytes, kMaxYamlDepth levels deep, one document, no anchors
 // and aliases (they can blow up memory), no tags, no control characters (yaml-cpp takes byte 4 for
-// the end of the file). The document is kept flat, about 24 bytes per value beside its text.
+// the end of the file). The document is kept flat, 20 bytes per value beside its text.
+//
+// yaml-cpp can hold back a [ ] or { } until it ends, at some 240 bytes of memory per byte of input
+// (16 MiB of "{" took 3.8 GB). So kMaxYamlValueBytes without a complete value is an error.
 //
 // YamlFields reads one map with known keys and notes every mistake in it.
 #pragma once
@@ -24,6 +27,7 @@
 namespace weir::formats {
 
 inline constexpr std::uint64_t kMaxYamlBytes = std::uint64_t{16} << 20;
+inline constexpr std::uint64_t kMaxYamlValueBytes = std::uint64_t{1} << 20;
 inline constexpr int kMaxYamlDepth = 8;
 
 class YamlDocument;

@@ -71,6 +71,18 @@ TEST(YamlDocument, RefusesDeepNestingOfEveryKind) {
   }
 }
 
+TEST(YamlDocument, RefusesALongValueButNotALongList) {
+  std::string flow = "[";
+  std::string block = "b:\n";
+  while (flow.size() < kMaxYamlValueBytes + 10000) flow += "1234567, ";
+  while (block.size() < 2 * kMaxYamlValueBytes) block += "- 1234567\n";
+  EXPECT_EQ(
+      mistakes_of(document(flow + "]")),
+      "f.yaml:1: text is \"a value longer than 1 MiB\", expected shorter values; in a long list, "
+      "one \"- \" line per item\n");
+  EXPECT_EQ(mistakes_of(document(block)), "ok\n");
+}
+
 TEST(YamlDocument, RefusesMoreThan16MiB) {
   const std::string text(kMaxYamlBytes + 1, '\n');
   EXPECT_EQ(

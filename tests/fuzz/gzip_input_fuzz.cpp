@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace weir;
-  constexpr std::uint64_t kLimit = 1 << 20;
+  constexpr std::uint64_t kLimit = 1 << 16;
   const std::string_view bytes = fuzz::text_of(data, size);
   auto whole = formats::InputFile::from_memory("fuzz", bytes, kLimit);
   auto pieces = formats::InputFile::from_memory("fuzz", bytes, kLimit);
