@@ -46,7 +46,8 @@ ArrivalPlan::ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_p
   const Duration first = first_pass_.front().at;
   // One mean gap after the last arrival the next pass begins.
   const Duration span = first_pass_.back().at - first;
-  const Wide slots = span.count() + span.count() / static_cast<std::int64_t>(first_pass_.size());
+  const auto gaps = static_cast<std::int64_t>(std::max<std::size_t>(1, first_pass_.size() - 1));
+  const Wide slots = span.count() + span.count() / gaps;
   for (Arrival& arrival : first_pass_) {
     const Wide since_first = (arrival.at - first).count();
     arrival.at = slots == 0 ? Duration{0} : Duration{static_cast<std::int64_t>(since_first * pass_length_.count() / slots)};

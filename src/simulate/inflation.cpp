@@ -78,18 +78,21 @@ std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity, 
   std::int64_t demand = workload.gpu_demand().value;
   SeededRng draws = rng.fork("inflation");
   if (demand == 0) return submissions;
-  while (demand < target) {
+  if (demand > target) {
+    while (demand > target) {
+      const std::size_t victim = draws.below(submissions.size());
+      demand -= workload.jobs[submissions[victim]].spec.gpu_total().value;
+      submissions.erase(submissions.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+    return submissions;
+  }
+  while (true) {
     const auto extra = static_cast<std::uint32_t>(draws.below(workload.jobs.size()));
     const JobSpec& spec = workload.jobs[extra].spec;
     // The published check adds the share of one GPU only, so it may overshoot by up to 7 GPUs.
     if (demand + spec.shape.gpu_share.value > target) break;
     submissions.push_back(extra);
     demand += spec.gpu_total().value;
-  }
-  while (demand > target) {
-    const std::size_t victim = draws.below(submissions.size());
-    demand -= workload.jobs[submissions[victim]].spec.gpu_total().value;
-    submissions.erase(submissions.begin() + static_cast<std::ptrdiff_t>(victim));
   }
   return submissions;
 }
