@@ -109,7 +109,9 @@ CommandSpec simulate_spec() {
             .in_recipe = false},
            {.name = "timing",
             .type = OptionType::flag,
-            .help = "Measure the mean time of a decision. The result then differs from run to run.",
+            .help =
+                "Measure the mean wall time of a decision, without the set-up before the first. "
+                "The result then differs from run to run.",
             .in_recipe = false},
            json_option(),
            {.name = "csv",

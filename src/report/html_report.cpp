@@ -141,7 +141,7 @@ LinePlot curve_plot(const ListSummary& list, InflationSummary::Curve InflationSu
 // last multiple of ten up to which the lowest and the highest mean differ by less than half a
 // point.
 double where_policies_part(const ListSummary& list) {
-  constexpr double kSame = 0.5;
+  constexpr double kSame = 2;
   constexpr double kLatest = 90;
   for (std::size_t percent = 0; percent <= InflationSummary::kLastPercent; ++percent) {
     double least = 0;
@@ -204,27 +204,34 @@ std::string stranded_figure(std::span<const ListSummary> lists) {
                 to_svg(plot), stranded_table(lists));
 }
 
+bool strands_fewer(const InflationSummary& a, const InflationSummary& b) {
+  return a.stranded_gpus && (!b.stranded_gpus || a.stranded_gpus->mean < b.stranded_gpus->mean);
+}
+
+// Null when no policy has a figure: no submission of a small list may round to 100 %.
 const InflationSummary* fewest_stranded(const ListSummary& list) {
-  const InflationSummary* best = nullptr;
-  for (const InflationSummary& summary : list.policies) {
-    if (!summary.stranded_gpus) continue;
-    if (best == nullptr || summary.stranded_gpus->mean < best->stranded_gpus->mean) best = &summary;
-  }
-  return best;
+  const auto best = std::min_element(list.policies.begin(), list.policies.end(), strands_fewer);
+  return best == list.policies.end() || !best->stranded_gpus ? nullptr : &*best;
 }
 
 std::string headline_of(const ListSummary& list) {
   const InflationSummary* best = fewest_stranded(list);
   if (best == nullptr) return "";
-  std::string text =
-      fmt::format("On {}, {} strands {}{:.0f} of {} GPUs when demand equals capacity.",
-                  list.workload, best->policy, list.policies.size() > 1 ? "the fewest: " : "",
-                  best->stranded_gpus->mean, best->capacity.value / kWholeGpu.value);
+  const auto gpus = best->capacity.value / kWholeGpu.value;
+  const InflationSummary* worst = best;
   for (const InflationSummary& summary : list.policies) {
-    if (&summary == best || !summary.stranded_gpus) continue;
-    text += fmt::format(" {}: {:.0f}.", summary.policy, summary.stranded_gpus->mean);
+    if (summary.stranded_gpus && strands_fewer(*worst, summary)) worst = &summary;
   }
-  return text;
+  if (worst == best) {
+    return fmt::format("On {}, {} strands {:.0f} of {} GPUs when demand equals capacity.",
+                       list.workload, best->policy, best->stranded_gpus->mean, gpus);
+  }
+  return fmt::format(
+      "On {}, {} strands the fewest GPUs: {:.0f} of {} when demand equals capacity. The most: "
+      "{:.0f}, "
+      "with {}.",
+      list.workload, best->policy, best->stranded_gpus->mean, gpus, worst->stranded_gpus->mean,
+      worst->policy);
 }
 
 // Over several lists: on how many each policy comes first.

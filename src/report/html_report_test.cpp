@@ -21,10 +21,18 @@ std::vector<simulate::InflationOutcome> some_runs() {
 TEST(HtmlReport, SaysWhoStrandsTheFewestGpus) {
   const std::string html = html_report(kHeader, some_runs());
   EXPECT_THAT(html,
-              HasSubstr("On default, fgd strands the fewest: 5 of 100 GPUs when demand equals "
-                        "capacity. best-fit: 8."));
+              HasSubstr("On default, fgd strands the fewest GPUs: 5 of 100 when demand equals "
+                        "capacity. The most: 8, with best-fit."));
   EXPECT_THAT(html, HasSubstr("<pre>weir simulate --policy fgd,best-fit</pre>"));
   EXPECT_THAT(html, HasSubstr("<title>weir: Which policy strands the fewest GPUs?</title>"));
+}
+
+TEST(HtmlReport, OverSeveralListsCountsWhereAPolicyComesFirst) {
+  const std::vector<simulate::InflationOutcome> runs = {
+      a_run("best-fit", 1, 91), a_run("fgd", 1, 95), a_run("best-fit", 1, 80, "gpuspec33"),
+      a_run("fgd", 1, 88, "gpuspec33")};
+  EXPECT_THAT(html_report(kHeader, runs),
+              HasSubstr("fgd strands the fewest GPUs on 2 of 2 lists."));
 }
 
 TEST(HtmlReport, NeedsNothingFromOutside) {
