@@ -7,6 +7,7 @@
 #include "schedule/place/best_fit.h"
 #include "schedule/place/clustering.h"
 #include "schedule/place/dot_product.h"
+#include "schedule/place/expected_value.h"
 #include "schedule/place/fgd.h"
 #include "schedule/place/packing.h"
 #include "schedule/place/random.h"
@@ -21,6 +22,7 @@ const PackingPolicy kPacking;
 const BestFitPolicy kBestFit;
 const FgdPolicy kFgd;
 const FgdPlusPolicy kFgdPlus;
+const ExpectedValuePolicy kExpectedValue;
 
 constexpr std::string_view kFgdPaper = "Weng et al., USENIX ATC 2023";
 
@@ -33,6 +35,8 @@ const std::array kPolicies{
     PolicyRow{"fgd", "Where the task adds the least fragment for the tasks to come", kFgdPaper, &kFgd},
     PolicyRow{"fgd-plus", "FGD that also minds scarce GPU models and the CPU that idle GPUs will need",
               "weir, docs/models/fragmentation.md", &kFgdPlus},
+    PolicyRow{"ev-plus", "Where the node loses the least value for the tasks likely to come next",
+              "weir, docs/models/fragmentation.md", &kExpectedValue},
 };
 
 }  // namespace
