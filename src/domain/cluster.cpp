@@ -18,6 +18,8 @@ std::int64_t Cluster::gpu_count() const {
   return count;
 }
 
-MilliGpu Cluster::gpu_capacity() const { return kWholeGpu * gpu_count(); }
+MilliGpu Cluster::gpu_capacity() const {
+  return kWholeGpu * gpu_count();
+}
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machines weir schedules on, as they are when nothing runs. A pool is a group of nodes with like
-// GPUs in one link domain.
+// The machines weir schedules on, as they are when nothing runs. A pool is a group of nodes with
+// like GPUs in one link domain.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Node {
   PoolIndex pool;
   MilliCpu cpu;
   Mebibytes memory;
-  std::int32_t gpu_count = 0;         // 0..kMaxGpusPerNode
-  GpuModelId model = kNoGpuModel;     // kNoGpuModel exactly when gpu_count is 0
+  std::int32_t gpu_count = 0;      // 0..kMaxGpusPerNode
+  GpuModelId model = kNoGpuModel;  // kNoGpuModel exactly when gpu_count is 0
 
   friend bool operator==(const Node&, const Node&) = default;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where code counts what it does. A later /metrics page reads them; here and in tests they show, for
-// example, how many nodes a decision had to score again.
+// Where code counts what it does. A later /metrics page reads them; here and in tests they show,
+// for example, how many nodes a decision had to score again.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,9 @@ class CounterSink {
 // Keeps the sums in memory, ordered by name.
 class CounterTotals final : public CounterSink {
  public:
-  void add(std::string_view name, std::uint64_t amount) override { totals_[std::string{name}] += amount; }
+  void add(std::string_view name, std::uint64_t amount) override {
+    totals_[std::string{name}] += amount;
+  }
   std::uint64_t total(std::string_view name) const {
     const auto at = totals_.find(std::string{name});
     return at == totals_.end() ? 0 : at->second;

@@ -21,9 +21,8 @@ std::string quoted(std::string_view text) {
       shown += c;
     }
   }
-  return text.size() > kLongestQuote
-             ? fmt::format("\"{}...\" ({} characters)", shown, text.size())
-             : fmt::format("\"{}\"", shown);
+  return text.size() > kLongestQuote ? fmt::format("\"{}...\" ({} characters)", shown, text.size())
+                                     : fmt::format("\"{}\"", shown);
 }
 
 }  // namespace

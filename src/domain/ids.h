@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Identities. A NodeId or JobId is given once and never reused; names and foreign uids are mapped to
-// ids at the edge. Inside the scheduler nodes are addressed by NodeIndex: dense, and at the same time
-// the fixed order in which equal scores are resolved (see docs/adr/0003-fixed-node-order.md).
+// Identities. A NodeId or JobId is given once and never reused; names and foreign uids are mapped
+// to ids at the edge. Inside the scheduler nodes are addressed by NodeIndex: dense, and at the same
+// time the fixed order in which equal scores are resolved (see docs/adr/0003-fixed-node-order.md).
 #pragma once
 
 #include <compare>

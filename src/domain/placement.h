@@ -37,7 +37,8 @@ class PlacementList {
  public:
   PlacementList() = default;
   explicit PlacementList(Placement only) : one_{only}, size_{1} {}
-  explicit PlacementList(std::vector<Placement> all) : size_{static_cast<std::uint32_t>(all.size())} {
+  explicit PlacementList(std::vector<Placement> all)
+      : size_{static_cast<std::uint32_t>(all.size())} {
     if (size_ == 1) one_ = all.front();
     if (size_ > 1) many_ = std::make_shared<const std::vector<Placement>>(std::move(all));
   }

@@ -18,18 +18,18 @@
 namespace weir {
 
 enum class ReasonCode : std::uint8_t {
-  best_score,        // detail: the score of the chosen node (the first replica's)
-  no_node_fits,      // no node has room now
-  never_fits,        // no node could hold it even if the cluster were empty
-  malformed,         // the request breaks the rules of a shape or has no replica
-  waits_for_earlier, // detail: the id of the job at the head of the queue
-  node_lost,         // detail: the id of the node
-  as_reported,       // the world said so
-  unknown_job,       // detail: the id
-  not_running,       // detail: the id
-  unknown_node,      // detail: the id
-  already_so,        // the event changes nothing
-  workload_drifted,  // detail: the number of submissions observed
+  best_score,         // detail: the score of the chosen node (the first replica's)
+  no_node_fits,       // no node has room now
+  never_fits,         // no node could hold it even if the cluster were empty
+  malformed,          // the request breaks the rules of a shape or has no replica
+  waits_for_earlier,  // detail: the id of the job at the head of the queue
+  node_lost,          // detail: the id of the node
+  as_reported,        // the world said so
+  unknown_job,        // detail: the id
+  not_running,        // detail: the id
+  unknown_node,       // detail: the id
+  already_so,         // the event changes nothing
+  workload_drifted,   // detail: the number of submissions observed
 };
 
 struct Reason {
@@ -105,8 +105,8 @@ struct EventIgnored {
 struct Record {
   Time at;
   Reason reason;
-  std::variant<JobAccepted, JobPlaced, JobQueued, JobRejected, JobReleased, JobInterrupted, NodeClosed,
-               NodeOpened, TargetWorkloadRevised, EventIgnored>
+  std::variant<JobAccepted, JobPlaced, JobQueued, JobRejected, JobReleased, JobInterrupted,
+               NodeClosed, NodeOpened, TargetWorkloadRevised, EventIgnored>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

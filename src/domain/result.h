@@ -33,14 +33,25 @@ inline tl::unexpected<Error> bad_input(Diagnostic diagnostic) {
 }
 
 // 0 ok, 1 failure, 2 bad input, 3 refused or infeasible, 4 unavailable, 130 interrupted.
-enum class ExitCode : int { ok = 0, failure = 1, bad_input = 2, infeasible = 3, unavailable = 4, interrupted = 130 };
+enum class ExitCode : int {
+  ok = 0,
+  failure = 1,
+  bad_input = 2,
+  infeasible = 3,
+  unavailable = 4,
+  interrupted = 130
+};
 
 constexpr ExitCode exit_code_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::bad_input: return ExitCode::bad_input;
-    case ErrorCode::infeasible: return ExitCode::infeasible;
-    case ErrorCode::unavailable: return ExitCode::unavailable;
-    case ErrorCode::failure: break;
+    case ErrorCode::bad_input:
+      return ExitCode::bad_input;
+    case ErrorCode::infeasible:
+      return ExitCode::infeasible;
+    case ErrorCode::unavailable:
+      return ExitCode::unavailable;
+    case ErrorCode::failure:
+      break;
   }
   return ExitCode::failure;
 }

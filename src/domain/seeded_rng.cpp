@@ -60,9 +60,13 @@ std::uint64_t SeededRng::below(std::uint64_t bound) {
   }
 }
 
-double SeededRng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double SeededRng::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
-double SeededRng::exponential() { return -std::log1p(-uniform()); }
+double SeededRng::exponential() {
+  return -std::log1p(-uniform());
+}
 
 double SeededRng::normal() {
   const double radius = std::sqrt(2.0 * exponential());

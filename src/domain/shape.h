@@ -29,8 +29,8 @@ struct Shape {
   friend constexpr auto operator<=>(const Shape&, const Shape&) = default;
 };
 
-// What the rest of weir takes for granted: nothing negative, at most kMaxGpusPerNode GPUs, a share of
-// 1..1000 with one GPU, whole GPUs with several, no share without a GPU.
+// What the rest of weir takes for granted: nothing negative, at most kMaxGpusPerNode GPUs, a share
+// of 1..1000 with one GPU, whole GPUs with several, no share without a GPU.
 constexpr bool is_well_formed(const Shape& shape) {
   if (shape.cpu < MilliCpu{0} || shape.memory < Mebibytes{0}) return false;
   if (shape.gpu_count < 0 || shape.gpu_count > kMaxGpusPerNode) return false;

@@ -36,9 +36,9 @@ Shape expected_shape(Shape shape) {
 TargetWorkload make_target_workload(std::vector<ExpectedShape> counts, int coverage_percent) {
   for (ExpectedShape& entry : counts) entry.shape = expected_shape(entry.shape);
   merge_equal_shapes(counts);
-  std::stable_sort(counts.begin(), counts.end(), [](const ExpectedShape& a, const ExpectedShape& b) {
-    return a.count > b.count;
-  });
+  std::stable_sort(
+      counts.begin(), counts.end(),
+      [](const ExpectedShape& a, const ExpectedShape& b) { return a.count > b.count; });
 
   TargetWorkload target;
   std::int64_t all = 0;

@@ -33,8 +33,8 @@ struct TargetWorkload {
 // The shape as a target workload sees it: without its memory.
 Shape expected_shape(Shape shape);
 
-// Keeps the most popular shapes until they cover `coverage_percent` of all counts. Shapes need not be
-// distinct. Ties: larger (cpu, gpu_share, gpu_count, models) first.
+// Keeps the most popular shapes until they cover `coverage_percent` of all counts. Shapes need not
+// be distinct. Ties: larger (cpu, gpu_share, gpu_count, models) first.
 TargetWorkload make_target_workload(std::vector<ExpectedShape> counts, int coverage_percent = 95);
 
 }  // namespace weir

@@ -11,9 +11,13 @@ namespace weir {
 using Duration = std::chrono::duration<std::int64_t, std::nano>;
 using Time = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
-constexpr Duration from_seconds(std::int64_t seconds) { return std::chrono::seconds{seconds}; }
+constexpr Duration from_seconds(std::int64_t seconds) {
+  return std::chrono::seconds{seconds};
+}
 
 // For reports only: a double must not decide.
-constexpr double to_seconds(Duration d) { return std::chrono::duration<double>{d}.count(); }
+constexpr double to_seconds(Duration d) {
+  return std::chrono::duration<double>{d}.count();
+}
 
 }  // namespace weir

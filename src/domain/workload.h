@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A workload is a list of jobs, in a trace or a file of the user's. A job is `replicas` tasks of one
-// shape that start together or not at all (a gang when there are several).
+// A workload is a list of jobs, in a trace or a file of the user's. A job is `replicas` tasks of
+// one shape that start together or not at all (a gang when there are several).
 #pragma once
 
 #include <cstdint>

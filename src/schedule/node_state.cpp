@@ -20,15 +20,22 @@ int count_gpus_with(const NodeState& node, std::int64_t share) {
 TaskKind kind_of(const Shape& shape) {
   if (shape.shares_gpu()) return TaskKind::share;
   switch (shape.gpu_count) {
-    case 1: return TaskKind::one;
-    case 2: return TaskKind::two;
-    case 4: return TaskKind::four;
-    case 8: return TaskKind::eight;
-    default: return TaskKind::other;
+    case 1:
+      return TaskKind::one;
+    case 2:
+      return TaskKind::two;
+    case 4:
+      return TaskKind::four;
+    case 8:
+      return TaskKind::eight;
+    default:
+      return TaskKind::other;
   }
 }
 
-int NodeState::whole_free_gpus() const { return count_gpus_with(*this, kWhole); }
+int NodeState::whole_free_gpus() const {
+  return count_gpus_with(*this, kWhole);
+}
 
 MilliGpu NodeState::free_gpu_total() const {
   std::int64_t total = 0;
@@ -56,7 +63,8 @@ bool fits(const NodeState& node, const Shape& shape) {
 bool is_valid_choice(const NodeState& node, const Shape& shape, GpuMask gpus) {
   if (!fits(node, shape) || gpus.count() != shape.gpu_count) return false;
   for (int gpu = 0; gpu < kMaxGpusPerNode; ++gpu) {
-    if (gpus.contains(gpu) && node.free_gpu[static_cast<std::size_t>(gpu)] < shape.gpu_share.value) return false;
+    if (gpus.contains(gpu) && node.free_gpu[static_cast<std::size_t>(gpu)] < shape.gpu_share.value)
+      return false;
   }
   return true;
 }

@@ -25,8 +25,8 @@ TaskKind kind_of(const Shape& shape);
 struct NodeState {
   MilliCpu free_cpu;
   Mebibytes free_memory;
-  std::array<std::int16_t, kMaxGpusPerNode> free_gpu{};   // milli per GPU; 0 past gpu_count
-  std::array<std::uint16_t, kTaskKinds> gpu_tasks{};      // running tasks per kind
+  std::array<std::int16_t, kMaxGpusPerNode> free_gpu{};  // milli per GPU; 0 past gpu_count
+  std::array<std::uint16_t, kTaskKinds> gpu_tasks{};     // running tasks per kind
   std::uint8_t gpu_count = 0;
   GpuModelId model = kNoGpuModel;
   bool is_up = true;

@@ -34,7 +34,7 @@ TEST(Fits, AnEmptyModelSetAcceptsAnyNodeAndANamedModelOnlyThatOne) {
   EXPECT_TRUE(fits(a_node().free({1000}).model(1), a_task().gpus(1)));
   EXPECT_TRUE(fits(a_node().free({1000}).model(1), a_task().gpus(1).on(1)));
   EXPECT_FALSE(fits(a_node().free({1000}).model(1), a_task().gpus(1).on(0).on(2)));
-  EXPECT_TRUE(fits(a_node(), a_task().cpu(1)));            // a node without GPUs runs CPU-only tasks
+  EXPECT_TRUE(fits(a_node(), a_task().cpu(1)));  // a node without GPUs runs CPU-only tasks
   EXPECT_FALSE(fits(a_node(), a_task().share(1)));
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of values in pages of 256 that is cheap to fork: a fork shares the pages, and whoever writes
-// first to a shared page gets a copy of it. A fork may be read and written on another thread while
-// the original goes on.
+// A table of values in pages of 256 that is cheap to fork: a fork shares the pages, and whoever
+// writes first to a shared page gets a copy of it. A fork may be read and written on another thread
+// while the original goes on.
 //
-// Ownership is a flag per page and table, not a reference count: after a fork neither side owns any page,
-// so no thread ever writes to a page that another can see.
+// Ownership is a flag per page and table, not a reference count: after a fork neither side owns any
+// page, so no thread ever writes to a page that another can see.
 #pragma once
 
 #include <array>

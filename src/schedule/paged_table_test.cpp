@@ -45,7 +45,8 @@ TEST(PagedTable, UntouchedPagesStayShared) {
   EXPECT_EQ(&table[300], &fork[300]);  // the next one
 }
 
-// Under the thread sanitizer this is the proof that no page is written while another thread can read it.
+// Under the thread sanitizer this is the proof that no page is written while another thread can
+// read it.
 TEST(PagedTable, AForkIsReadOnAnotherThreadWhileTheOriginalIsWritten) {
   PagedTable<int> table = counting_to(5000);
   for (int round = 0; round < 20; ++round) {
@@ -61,7 +62,8 @@ TEST(PagedTable, AForkIsReadOnAnotherThreadWhileTheOriginalIsWritten) {
   }
 }
 
-RC_GTEST_PROP(PagedTable, BehavesLikeAVectorUnderForksAndWrites, (std::vector<std::uint16_t> writes)) {
+RC_GTEST_PROP(PagedTable, BehavesLikeAVectorUnderForksAndWrites,
+              (std::vector<std::uint16_t> writes)) {
   PagedTable<int> table = counting_to(700);
   std::vector<int> model(700);
   std::iota(model.begin(), model.end(), 0);

@@ -18,7 +18,9 @@
 
 namespace weir::schedule::testing {
 
-inline GpuModelId model(int number) { return GpuModelId{static_cast<std::uint8_t>(number)}; }
+inline GpuModelId model(int number) {
+  return GpuModelId{static_cast<std::uint8_t>(number)};
+}
 
 // a_task().cpu(4).share(500), a_task().gpus(8)
 class TaskBuilder {
@@ -50,7 +52,9 @@ class TaskBuilder {
  private:
   Shape shape_;
 };
-inline TaskBuilder a_task() { return {}; }
+inline TaskBuilder a_task() {
+  return {};
+}
 
 // a_node().cpu(10).free({400, 1000})
 class NodeBuilder {
@@ -88,7 +92,9 @@ class NodeBuilder {
   NodeState state_;
   int model_ = 0;
 };
-inline NodeBuilder a_node() { return {}; }
+inline NodeBuilder a_node() {
+  return {};
+}
 
 inline GpuMask gpus(const std::vector<int>& numbers) {
   GpuMask mask;
@@ -120,13 +126,16 @@ inline Cluster cluster_of(std::vector<Node> nodes) {
 
 inline Cluster cluster_of_distinct_nodes(int count) {
   std::vector<Node> nodes;
-  for (int i = 0; i < count; ++i) nodes.push_back(listed_node(static_cast<std::uint64_t>(i + 1), i + 1, 1));
+  for (int i = 0; i < count; ++i)
+    nodes.push_back(listed_node(static_cast<std::uint64_t>(i + 1), i + 1, 1));
   return cluster_of(std::move(nodes));
 }
 
 // --- generators; call them inside a property ---
 
-inline std::int64_t any_of(const std::vector<std::int64_t>& values) { return *rc::gen::elementOf(values); }
+inline std::int64_t any_of(const std::vector<std::int64_t>& values) {
+  return *rc::gen::elementOf(values);
+}
 
 inline GpuModelSet any_models() {
   GpuModelSet models;
@@ -143,7 +152,8 @@ inline Shape any_shape() {
   shape.cpu = MilliCpu{any_of({0, 500, 2000, 4000, 9999, 16'000, 64'000})};
   shape.memory = Mebibytes{any_of({0, 1024, 65'536})};
   shape.gpu_count = static_cast<std::int32_t>(any_of({0, 1, 1, 1, 1, 2, 4, 8}));
-  if (shape.gpu_count == 1) shape.gpu_share = MilliGpu{any_of({1, 100, 333, 500, 810, 999, 1000, 1000})};
+  if (shape.gpu_count == 1)
+    shape.gpu_share = MilliGpu{any_of({1, 100, 333, 500, 810, 999, 1000, 1000})};
   if (shape.gpu_count > 1) shape.gpu_share = kWholeGpu;
   if (shape.gpu_count > 0) shape.models = any_models();
   return shape;
@@ -156,8 +166,8 @@ inline NodeState any_node() {
   node.gpu_count = static_cast<std::uint8_t>(any_of({0, 1, 2, 4, 8, 16}));
   node.model = node.gpu_count == 0 ? kNoGpuModel : model(*rc::gen::inRange(0, 3));
   for (std::size_t gpu = 0; gpu < node.gpu_count; ++gpu) {
-    node.free_gpu[gpu] = static_cast<std::int16_t>(
-        any_of({0, 0, 1000, 1000, 1000, 100, 190, 333, 500, *rc::gen::inRange<std::int64_t>(0, 1001)}));
+    node.free_gpu[gpu] = static_cast<std::int16_t>(any_of(
+        {0, 0, 1000, 1000, 1000, 100, 190, 333, 500, *rc::gen::inRange<std::int64_t>(0, 1001)}));
   }
   return node;
 }
@@ -175,7 +185,8 @@ inline NodeState any_node_of(const Cluster& cluster) {
 inline TargetWorkload any_target() {
   std::vector<ExpectedShape> shapes;
   const int count = *rc::gen::inRange(1, 12);
-  for (int i = 0; i < count; ++i) shapes.push_back({any_shape(), *rc::gen::inRange<std::int64_t>(1, 500)});
+  for (int i = 0; i < count; ++i)
+    shapes.push_back({any_shape(), *rc::gen::inRange<std::int64_t>(1, 500)});
   return target_of(std::move(shapes));
 }
 
@@ -183,8 +194,9 @@ inline Cluster any_cluster(int max_nodes = 12) {
   std::vector<Node> nodes;
   const int count = *rc::gen::inRange(1, max_nodes + 1);
   for (int i = 0; i < count; ++i) {
-    nodes.push_back(listed_node(static_cast<std::uint64_t>(i + 1), static_cast<int>(any_of({4, 16, 16, 96})),
-                                static_cast<int>(any_of({0, 1, 2, 2, 4, 8})), *rc::gen::inRange(0, 3)));
+    nodes.push_back(
+        listed_node(static_cast<std::uint64_t>(i + 1), static_cast<int>(any_of({4, 16, 16, 96})),
+                    static_cast<int>(any_of({0, 1, 2, 2, 4, 8})), *rc::gen::inRange(0, 3)));
   }
   return cluster_of(std::move(nodes));
 }
@@ -195,16 +207,21 @@ inline const PolicyRow& any_policy() {
   return **rc::gen::elementOf(rows);
 }
 
-// A history for the cluster: submissions, endings (also of jobs that do not run), nodes lost and returned.
+// A history for the cluster: submissions, endings (also of jobs that do not run), nodes lost and
+// returned.
 inline Event any_event(const Cluster& cluster, std::uint64_t jobs_so_far, std::int64_t at_second) {
   const Time at{from_seconds(at_second)};
   const int what = *rc::gen::weightedElement<int>({{12, 0}, {6, 1}, {1, 2}, {1, 3}});
   const NodeId node{*rc::gen::inRange<std::uint64_t>(0, cluster.nodes.size() + 2)};
   switch (what) {
-    case 1: return {at, JobFinished{JobId{*rc::gen::inRange<std::uint64_t>(0, jobs_so_far + 2)}}};
-    case 2: return {at, NodeLost{node}};
-    case 3: return {at, NodeReturned{node}};
-    default: return {at, JobSubmitted{any_shape(), static_cast<std::int32_t>(any_of({1, 1, 1, 2, 5}))}};
+    case 1:
+      return {at, JobFinished{JobId{*rc::gen::inRange<std::uint64_t>(0, jobs_so_far + 2)}}};
+    case 2:
+      return {at, NodeLost{node}};
+    case 3:
+      return {at, NodeReturned{node}};
+    default:
+      return {at, JobSubmitted{any_shape(), static_cast<std::int32_t>(any_of({1, 1, 1, 2, 5}))}};
   }
 }
 

@@ -36,12 +36,15 @@ ArrivalPlan::ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_p
   Wide work = 0;  // milli-GPU times nanoseconds
   for (Arrival& arrival : first_pass_) {
     arrival.run_time = std::min(arrival.run_time, longest);
-    work += static_cast<Wide>(workload.jobs[arrival.job].spec.gpu_total().value) * arrival.run_time.count();
+    work += static_cast<Wide>(workload.jobs[arrival.job].spec.gpu_total().value) *
+            arrival.run_time.count();
   }
   // Offered load = work / (capacity x pass length), so the load fixes the length.
-  pass_length_ = std::max(Duration{1}, Duration{static_cast<std::int64_t>(
-                                           work * 100 / (static_cast<Wide>(capacity.value) * load_percent))});
-  passes_ = std::max<std::int64_t>(2, (kSpanInLongestRuns * longest + pass_length_ - Duration{1}) / pass_length_);
+  pass_length_ =
+      std::max(Duration{1}, Duration{static_cast<std::int64_t>(
+                                work * 100 / (static_cast<Wide>(capacity.value) * load_percent))});
+  passes_ = std::max<std::int64_t>(
+      2, (kSpanInLongestRuns * longest + pass_length_ - Duration{1}) / pass_length_);
 
   const Duration first = first_pass_.front().at;
   // One mean gap after the last arrival the next pass begins.
@@ -50,7 +53,10 @@ ArrivalPlan::ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_p
   const Wide slots = span.count() + span.count() / gaps;
   for (Arrival& arrival : first_pass_) {
     const Wide since_first = (arrival.at - first).count();
-    arrival.at = slots == 0 ? Duration{0} : Duration{static_cast<std::int64_t>(since_first * pass_length_.count() / slots)};
+    arrival.at =
+        slots == 0
+            ? Duration{0}
+            : Duration{static_cast<std::int64_t>(since_first * pass_length_.count() / slots)};
   }
 }
 

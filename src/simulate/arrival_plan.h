@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the jobs of a churn run arrive and how long they run. The order and the run times of the trace are
-// kept, run times capped at their 99th percentile; the gaps between arrivals are compressed so that the
-// offered load (GPU work per time over GPU capacity) is what the caller asks for.
+// When the jobs of a churn run arrive and how long they run. The order and the run times of the
+// trace are kept, run times capped at their 99th percentile; the gaps between arrivals are
+// compressed so that the offered load (GPU work per time over GPU capacity) is what the caller asks
+// for.
 //
-// One pass through a trace of a few thousand jobs is short against its longest run times: the cluster would
-// never fill. So the trace is played over and over until the arrivals span twice the longest run time. The first
-// half fills the cluster; measurements are taken over the second.
+// One pass through a trace of a few thousand jobs is short against its longest run times: the
+// cluster would never fill. So the trace is played over and over until the arrivals span twice the
+// longest run time. The first half fills the cluster; measurements are taken over the second.
 #pragma once
 
 #include <cstdint>

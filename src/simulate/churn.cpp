@@ -31,7 +31,8 @@ class TimeAverage {
     set(until_, amount_);
     const std::int64_t span = (until_ - from_).count();
     if (span == 0 || whole == 0) return 0.0;
-    return 100.0 * static_cast<double>(sum_) / (static_cast<double>(span) * static_cast<double>(whole));
+    return 100.0 * static_cast<double>(sum_) /
+           (static_cast<double>(span) * static_cast<double>(whole));
   }
 
  private:
@@ -61,8 +62,10 @@ class ChurnRun {
         plan_{workload, capacity_, config.load_percent},
         oracle_{oracle_target(workload)},
         core_{{&policy, config.seed,
-               config.queue == QueueOrder::fifo ? schedule::QueueRule::fifo : schedule::QueueRule::backfill},
-              initial_state_for(cluster, NodeOrder::permuted, config.seed, config.expectation, oracle_)},
+               config.queue == QueueOrder::fifo ? schedule::QueueRule::fifo
+                                                : schedule::QueueRule::backfill},
+              initial_state_for(cluster, NodeOrder::permuted, config.seed, config.expectation,
+                                oracle_)},
         meter_{oracle_, core_.state().nodes},
         allocated_average_{plan_.measure_from(), plan_.measure_until()},
         fragmented_average_{plan_.measure_from(), plan_.measure_until()} {}
@@ -100,7 +103,8 @@ class ChurnRun {
     ++events_;
     const std::vector<Record> records =
         config_.timing ? watch_.time([&] { return core_.handle(event); }) : core_.handle(event);
-    for (const Placement& placement : freed.all()) meter_.update(core_.state().nodes, placement.node);
+    for (const Placement& placement : freed.all())
+      meter_.update(core_.state().nodes, placement.node);
     for (const Record& record : records) follow(record);
     last_event_ = event.at;
     allocated_average_.set(event.at, allocated_.value);
@@ -133,7 +137,8 @@ class ChurnRun {
     outcome.never_fit = never_fit_;
     Wide waited = 0;
     for (const Duration wait : waits_) waited += wait.count();
-    if (!waits_.empty()) outcome.wait_mean_s = static_cast<double>(waited) / 1e9 / static_cast<double>(waits_.size());
+    if (!waits_.empty())
+      outcome.wait_mean_s = static_cast<double>(waited) / 1e9 / static_cast<double>(waits_.size());
     outcome.wait_p99_s = to_seconds(percentile(waits_, 99));
     outcome.allocated_percent = allocated_average_.percent_of(capacity_.value);
     outcome.fragmented_percent = fragmented_average_.percent_of(capacity_.value * 1000);
@@ -162,7 +167,8 @@ class ChurnRun {
 
 }  // namespace
 
-ChurnOutcome run_churn(const Cluster& cluster, const Workload& workload, const ChurnConfig& config) {
+ChurnOutcome run_churn(const Cluster& cluster, const Workload& workload,
+                       const ChurnConfig& config) {
   const schedule::PlacementPolicy* policy = schedule::find_placement_policy(config.policy);
   assert(policy != nullptr && "check the policy's name before");
   ChurnOutcome outcome = ChurnRun{cluster, workload, config, *policy}.run();

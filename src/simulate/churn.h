@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Churn: jobs arrive (see ArrivalPlan), wait in a queue, run and leave. At the trace's own rate the cluster
-// would be 1 % busy and every policy would tie, so arrivals are compressed to an offered GPU load near
-// the capacity. docs/models/churn.md has the details.
+// Churn: jobs arrive (see ArrivalPlan), wait in a queue, run and leave. At the trace's own rate the
+// cluster would be 1 % busy and every policy would tie, so arrivals are compressed to an offered
+// GPU load near the capacity. docs/models/churn.md has the details.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 
 Cluster one_gpu() {
   Cluster cluster;
-  cluster.nodes.push_back(Node{NodeId{1}, "n", cluster.pool_named("p"), MilliCpu{8000}, Mebibytes{1 << 16}, 1,
-                               *cluster.models.intern("A")});
+  cluster.nodes.push_back(Node{NodeId{1}, "n", cluster.pool_named("p"), MilliCpu{8000},
+                               Mebibytes{1 << 16}, 1, *cluster.models.intern("A")});
   return cluster;
 }
 
@@ -30,16 +30,19 @@ WorkloadJob gpu_job(Duration submitted, Duration run_time) {
 TEST(Churn, AtFullLoadOnOneGpuEachJobStartsWhenTheLastOneEnds) {
   // Two jobs of 10 s per pass of 20 s, 10 s apart: the GPU is always busy and nobody waits.
   const Workload workload{"w", {gpu_job(0s, 10s), gpu_job(10s, 10s)}};
-  const ChurnOutcome outcome = run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 100});
+  const ChurnOutcome outcome =
+      run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 100});
   EXPECT_DOUBLE_EQ(outcome.wait_mean_s, 0.0);
   EXPECT_DOUBLE_EQ(outcome.allocated_percent, 100.0);
   EXPECT_EQ(outcome.never_fit, 0);
 }
 
 TEST(Churn, AtTwiceTheLoadWaitsGrowWithEveryJob) {
-  // One job of 10 s every 5 s; 4 passes of 5 s: they wait 0, 5, 10, 15 s, the last two are measured.
+  // One job of 10 s every 5 s; 4 passes of 5 s: they wait 0, 5, 10, 15 s, the last two are
+  // measured.
   const Workload workload{"w", {gpu_job(0s, 10s)}};
-  const ChurnOutcome outcome = run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 200});
+  const ChurnOutcome outcome =
+      run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 200});
   EXPECT_EQ(outcome.jobs, 4);
   EXPECT_DOUBLE_EQ(outcome.wait_mean_s, 12.5);
   EXPECT_DOUBLE_EQ(outcome.wait_p99_s, 15.0);
@@ -50,7 +53,8 @@ TEST(Churn, AtTwiceTheLoadWaitsGrowWithEveryJob) {
 TEST(Churn, JobsThatCanNeverRunAreCountedApart) {
   Workload workload{"w", {gpu_job(0s, 10s), gpu_job(10s, 10s)}};
   workload.jobs[1].spec.shape.gpu_count = 2;
-  const ChurnOutcome outcome = run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 100});
+  const ChurnOutcome outcome =
+      run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 100});
   EXPECT_EQ(outcome.never_fit, outcome.jobs / 2);
 }
 

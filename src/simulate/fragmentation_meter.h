@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the cluster's expected fragment up to date as nodes change, for reports. It measures against the
-// oracle target workload with its plain counts, whatever the policy believes.
+// Keeps the cluster's expected fragment up to date as nodes change, for reports. It measures
+// against the oracle target workload with its plain counts, whatever the policy believes.
 #pragma once
 
 #include <cstdint>

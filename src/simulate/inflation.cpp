@@ -41,7 +41,8 @@ class Tally {
   Tally(InflationOutcome& outcome, const TargetWorkload& target, const schedule::State& state)
       : outcome_{outcome}, fragmentation_{target, state.nodes} {}
 
-  void count(const schedule::State& state, const JobSpec& spec, const std::vector<Record>& records) {
+  void count(const schedule::State& state, const JobSpec& spec,
+             const std::vector<Record>& records) {
     ++outcome_.tasks;
     arrived_ += spec.gpu_total();
     for (const Record& record : records) {
@@ -71,7 +72,8 @@ class Tally {
 
 }  // namespace
 
-std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity, std::uint64_t seed) {
+std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity,
+                                   std::uint64_t seed) {
   const SeededRng rng{seed};
   std::vector<std::uint32_t> submissions = shuffled_by_name(workload, rng.fork("submissions"));
   const std::int64_t target = capacity.value * kTunedPercent / 100;

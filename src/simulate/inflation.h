@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The published Monte-Carlo workload inflation (FGD, USENIX ATC 2023): shuffle the task list with the
-// seed, cut or extend it to 130 % of the cluster's GPU capacity, submit one task after the other;
-// nothing departs, what finds no node is dropped. docs/models/fragmentation.md has the details.
+// The published Monte-Carlo workload inflation (FGD, USENIX ATC 2023): shuffle the task list with
+// the seed, cut or extend it to 130 % of the cluster's GPU capacity, submit one task after the
+// other; nothing departs, what finds no node is dropped. docs/models/fragmentation.md has the
+// details.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ namespace {
 
 // A small cluster and list with the statistics of the real one.
 struct Small {
-  SynthConfig config{.seed = 3, .nodes = 60, .jobs = 400, .constrained_percent = 20, .gang_percent = 5};
+  SynthConfig config{
+      .seed = 3, .nodes = 60, .jobs = 400, .constrained_percent = 20, .gang_percent = 5};
   Cluster cluster = synth_cluster(config);
   Workload workload = synth_workload(config, cluster);
 };
@@ -57,7 +58,8 @@ TEST(Inflate, DeletesAtRandomFromAListThatAsksForMore) {
 
 TEST(Inflate, MayOvershootByThePublishedSevenGpus) {
   // The published check looks at one GPU of the task only: 128 + 8 > 130.
-  EXPECT_EQ(demand_of(list_of(16, 8), inflate(list_of(16, 8), MilliGpu{100'000}, 42)), MilliGpu{128'000 + 8000});
+  EXPECT_EQ(demand_of(list_of(16, 8), inflate(list_of(16, 8), MilliGpu{100'000}, 42)),
+            MilliGpu{128'000 + 8000});
 }
 
 TEST(Inflate, DependsOnTheSeedAndNamesNotOnTheListing) {
@@ -78,7 +80,8 @@ TEST(Inflate, DependsOnTheSeedAndNamesNotOnTheListing) {
 
 TEST(Inflation, CountsWhatArrivedAndWhatFailed) {
   const Small small;
-  const InflationOutcome outcome = run_inflation(small.cluster, small.workload, {.policy = "best-fit", .seed = 42});
+  const InflationOutcome outcome =
+      run_inflation(small.cluster, small.workload, {.policy = "best-fit", .seed = 42});
   EXPECT_EQ(outcome.policy, "best-fit");
   EXPECT_EQ(static_cast<std::size_t>(outcome.tasks),
             inflate(small.workload, small.cluster.gpu_capacity(), 42).size());
@@ -94,7 +97,8 @@ TEST(Inflation, CountsWhatArrivedAndWhatFailed) {
 
 TEST(Inflation, AllocationIsDemandAsLongAsEverythingFits) {
   const Small small;
-  const InflationOutcome outcome = run_inflation(small.cluster, small.workload, {.policy = "fgd", .seed = 42});
+  const InflationOutcome outcome =
+      run_inflation(small.cluster, small.workload, {.policy = "fgd", .seed = 42});
   EXPECT_NEAR(*outcome.allocated_percent(30), 30.0, 1.0);
 }
 
@@ -102,8 +106,9 @@ TEST(Inflation, EveryPolicyRunsWithOracleAndLearnedWorkloads) {
   const Small small;
   for (const auto& row : schedule::placement_policies()) {
     for (const Expectation expectation : {Expectation::oracle, Expectation::learned}) {
-      const InflationOutcome outcome = run_inflation(
-          small.cluster, small.workload, {.policy = std::string{row.name}, .seed = 42, .expectation = expectation});
+      const InflationOutcome outcome =
+          run_inflation(small.cluster, small.workload,
+                        {.policy = std::string{row.name}, .seed = 42, .expectation = expectation});
       EXPECT_GT(*outcome.allocated_percent(100), 60.0) << row.name;
     }
   }
@@ -114,10 +119,12 @@ TEST(Inflation, NodeOrderIsAHiddenInputOfFgdAndNotOfFgdPlus) {
   const Cluster cluster = synth_cluster(config);
   const Workload workload = synth_workload(config, cluster);
   const auto allocated = [&](const char* policy, NodeOrder order) {
-    return *run_inflation(cluster, workload, {.policy = policy, .seed = 42, .node_order = order}).allocated_percent(100);
+    return *run_inflation(cluster, workload, {.policy = policy, .seed = 42, .node_order = order})
+                .allocated_percent(100);
   };
   EXPECT_LT(allocated("fgd", NodeOrder::cpu_per_gpu), allocated("fgd", NodeOrder::permuted) - 4.0);
-  EXPECT_GT(allocated("fgd-plus", NodeOrder::cpu_per_gpu), allocated("fgd-plus", NodeOrder::permuted) - 1.0);
+  EXPECT_GT(allocated("fgd-plus", NodeOrder::cpu_per_gpu),
+            allocated("fgd-plus", NodeOrder::permuted) - 1.0);
 }
 
 TEST(Outcome, PercentagesAreOfCapacity) {
@@ -135,8 +142,9 @@ TEST(Outcome, PercentagesAreOfCapacity) {
 TEST(FragmentationMeter, EqualsASumOverAllNodesAfterEveryStep) {
   const Small small;
   const TargetWorkload target = oracle_target(small.workload);
-  schedule::Core core{{schedule::find_placement_policy("fgd"), 42, schedule::QueueRule::drop},
-                      initial_state_for(small.cluster, NodeOrder::permuted, 42, Expectation::oracle, target)};
+  schedule::Core core{
+      {schedule::find_placement_policy("fgd"), 42, schedule::QueueRule::drop},
+      initial_state_for(small.cluster, NodeOrder::permuted, 42, Expectation::oracle, target)};
   FragmentationMeter meter{target, core.state().nodes};
   const schedule::Fragmentation measure{target};
   for (const std::uint32_t submission : inflate(small.workload, small.cluster.gpu_capacity(), 42)) {
@@ -144,10 +152,12 @@ TEST(FragmentationMeter, EqualsASumOverAllNodesAfterEveryStep) {
     for (const Record& record : core.handle({Time{}, JobSubmitted{spec.shape, spec.replicas}})) {
       const auto* placed = std::get_if<JobPlaced>(&record.what);
       if (placed == nullptr) continue;
-      for (const Placement& placement : placed->placements.all()) meter.update(core.state().nodes, placement.node);
+      for (const Placement& placement : placed->placements.all())
+        meter.update(core.state().nodes, placement.node);
     }
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < core.state().nodes.size(); ++i) sum += measure.weighted(core.state().nodes[i]);
+    for (std::size_t i = 0; i < core.state().nodes.size(); ++i)
+      sum += measure.weighted(core.state().nodes[i]);
     ASSERT_EQ(meter.micro_gpu(), sum * 1000 / measure.total_weight());
   }
 }

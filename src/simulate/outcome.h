@@ -33,8 +33,8 @@ struct DecisionTiming {
 
 // Results at one percentage of arrived GPU demand: means over the submissions that round to it.
 struct ArrivalCell {
-  SampleMean allocated_milli;    // milli-GPU in use
-  SampleMean fragmented_micro;   // expected fragment, in micro-GPU (1/1000 milli-GPU)
+  SampleMean allocated_milli;   // milli-GPU in use
+  SampleMean fragmented_micro;  // expected fragment, in micro-GPU (1/1000 milli-GPU)
 };
 
 // One run of the published inflation protocol (docs/models/fragmentation.md).
@@ -42,13 +42,13 @@ struct InflationOutcome {
   static constexpr int kLastPercent = 130;
 
   std::string policy;
-  std::string workload;      // the list's name, "default"
-  std::string tasks_file;    // as given by the user; empty when there is no file
+  std::string workload;    // the list's name, "default"
+  std::string tasks_file;  // as given by the user; empty when there is no file
   std::uint64_t seed = 0;
   MilliGpu capacity;
   std::int64_t tasks = 0;
   std::int64_t failed = 0;
-  std::int64_t failed_cpu_only = 0;  // of `failed`
+  std::int64_t failed_cpu_only = 0;                   // of `failed`
   std::array<ArrivalCell, kLastPercent + 1> arrived;  // index = percent of capacity arrived
   std::optional<DecisionTiming> timing;
 
@@ -67,13 +67,13 @@ struct ChurnOutcome {
   double load = 0;          // offered GPU load, 0.9 = 90 % of capacity
   std::uint64_t seed = 0;
   std::int64_t jobs = 0;
-  std::int64_t never_fit = 0;      // larger than any node: refused at once
+  std::int64_t never_fit = 0;  // larger than any node: refused at once
   // Over the second half of the arrivals; the first half fills the cluster.
-  double wait_mean_s = 0;          // from submission to start
+  double wait_mean_s = 0;  // from submission to start
   double wait_p99_s = 0;
-  double allocated_percent = 0;    // time average, of GPU capacity
-  double fragmented_percent = 0;   // time average of the expected fragment, of GPU capacity
-  double makespan_s = 0;           // first submission to last finish
+  double allocated_percent = 0;   // time average, of GPU capacity
+  double fragmented_percent = 0;  // time average of the expected fragment, of GPU capacity
+  double makespan_s = 0;          // first submission to last finish
   std::optional<DecisionTiming> timing;
 };
 

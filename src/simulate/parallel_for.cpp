@@ -8,7 +8,8 @@
 
 namespace weir::simulate {
 
-void parallel_for(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work) {
+void parallel_for(std::size_t count, unsigned threads,
+                  const std::function<void(std::size_t)>& work) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
   std::atomic<std::size_t> next{0};
   const auto take_pieces = [&] {

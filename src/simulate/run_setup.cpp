@@ -6,9 +6,12 @@ namespace {
 
 std::vector<std::uint32_t> nodes_in(NodeOrder order, const Cluster& cluster, std::uint64_t seed) {
   switch (order) {
-    case NodeOrder::as_listed: return schedule::listed_order(cluster);
-    case NodeOrder::cpu_per_gpu: return schedule::cpu_per_gpu_order(cluster);
-    case NodeOrder::permuted: break;
+    case NodeOrder::as_listed:
+      return schedule::listed_order(cluster);
+    case NodeOrder::cpu_per_gpu:
+      return schedule::cpu_per_gpu_order(cluster);
+    case NodeOrder::permuted:
+      break;
   }
   return schedule::permuted_order(cluster, seed);
 }
@@ -18,7 +21,8 @@ std::vector<std::uint32_t> nodes_in(NodeOrder order, const Cluster& cluster, std
 TargetWorkload oracle_target(const Workload& workload) {
   std::vector<ExpectedShape> counts;
   counts.reserve(workload.jobs.size());
-  for (const WorkloadJob& job : workload.jobs) counts.push_back({job.spec.shape, job.spec.replicas});
+  for (const WorkloadJob& job : workload.jobs)
+    counts.push_back({job.spec.shape, job.spec.replicas});
   return make_target_workload(std::move(counts));
 }
 

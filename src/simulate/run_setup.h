@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a run is set up, whatever its protocol: the node order and where the target workload comes from.
+// How a run is set up, whatever its protocol: the node order and where the target workload comes
+// from.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,9 @@ class Stopwatch {
   }
 
   double mean_us(std::int64_t pieces) const {
-    return pieces == 0 ? 0.0 : std::chrono::duration<double, std::micro>(total_).count() / static_cast<double>(pieces);
+    return pieces == 0 ? 0.0
+                       : std::chrono::duration<double, std::micro>(total_).count() /
+                             static_cast<double>(pieces);
   }
 
  private:

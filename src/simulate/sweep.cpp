@@ -9,7 +9,8 @@ namespace weir::simulate {
 namespace {
 
 template <class Outcome, class Config, class Run>
-std::vector<Outcome> run_all(const std::vector<Config>& configs, unsigned threads, ProgressSink& progress, Run run) {
+std::vector<Outcome> run_all(const std::vector<Config>& configs, unsigned threads,
+                             ProgressSink& progress, Run run) {
   std::vector<Outcome> outcomes(configs.size());
   std::atomic<std::uint64_t> done{0};
   parallel_for(configs.size(), threads, [&](std::size_t i) {
@@ -31,22 +32,26 @@ struct ChurnPiece {
 
 }  // namespace
 
-std::vector<InflationOutcome> sweep_inflation(const Cluster& cluster, const std::vector<Workload>& workloads,
+std::vector<InflationOutcome> sweep_inflation(const Cluster& cluster,
+                                              const std::vector<Workload>& workloads,
                                               const SweepConfig& config, ProgressSink& progress) {
   std::vector<InflationPiece> pieces;
   for (const Workload& workload : workloads) {
     for (const std::string& policy : config.policies) {
       for (const std::uint64_t seed : config.seeds) {
-        pieces.push_back({&workload, {policy, seed, config.node_order, config.expectation, config.timing}});
+        pieces.push_back(
+            {&workload, {policy, seed, config.node_order, config.expectation, config.timing}});
       }
     }
   }
-  return run_all<InflationOutcome>(pieces, config.threads, progress, [&](const InflationPiece& piece) {
-    return run_inflation(cluster, *piece.workload, piece.config);
-  });
+  return run_all<InflationOutcome>(pieces, config.threads, progress,
+                                   [&](const InflationPiece& piece) {
+                                     return run_inflation(cluster, *piece.workload, piece.config);
+                                   });
 }
 
-std::vector<ChurnOutcome> sweep_churn(const Cluster& cluster, const std::vector<Workload>& workloads,
+std::vector<ChurnOutcome> sweep_churn(const Cluster& cluster,
+                                      const std::vector<Workload>& workloads,
                                       const ChurnSweepConfig& config, ProgressSink& progress) {
   std::vector<ChurnPiece> pieces;
   for (const Workload& workload : workloads) {
@@ -54,7 +59,9 @@ std::vector<ChurnOutcome> sweep_churn(const Cluster& cluster, const std::vector<
       for (const QueueOrder queue : config.queues) {
         for (const std::string& policy : config.runs.policies) {
           for (const std::uint64_t seed : config.runs.seeds) {
-            pieces.push_back({&workload, {policy, seed, load, queue, config.runs.expectation, config.runs.timing}});
+            pieces.push_back(
+                {&workload,
+                 {policy, seed, load, queue, config.runs.expectation, config.runs.timing}});
           }
         }
       }

@@ -38,7 +38,8 @@ struct ChurnSweepConfig {
 };
 
 // In the order workload, load, queue, policy, seed. Requires: all workloads have timing.
-std::vector<ChurnOutcome> sweep_churn(const Cluster& cluster, const std::vector<Workload>& workloads,
+std::vector<ChurnOutcome> sweep_churn(const Cluster& cluster,
+                                      const std::vector<Workload>& workloads,
                                       const ChurnSweepConfig& config, ProgressSink& progress);
 
 }  // namespace weir::simulate

@@ -53,8 +53,10 @@ TEST(Sweep, ComesBackInOrderAndIsTheSameOnAnyNumberOfThreads) {
     EXPECT_EQ(alone[i].policy, together[i].policy);
     EXPECT_EQ(alone[i].failed, together[i].failed);
     for (std::size_t percent = 0; percent < alone[i].arrived.size(); ++percent) {
-      ASSERT_EQ(alone[i].arrived[percent].allocated_milli.sum, together[i].arrived[percent].allocated_milli.sum);
-      ASSERT_EQ(alone[i].arrived[percent].fragmented_micro.sum, together[i].arrived[percent].fragmented_micro.sum);
+      ASSERT_EQ(alone[i].arrived[percent].allocated_milli.sum,
+                together[i].arrived[percent].allocated_milli.sum);
+      ASSERT_EQ(alone[i].arrived[percent].fragmented_micro.sum,
+                together[i].arrived[percent].fragmented_micro.sum);
     }
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Synthetic clusters and traces, so that a bare clone has real work to do. They follow the published
-// statistics of the openb trace (Alibaba, 2023; Weng et al., USENIX ATC 2023): the mix of nodes, of task kinds and
-// of popular shapes, and the spread of run times. What is not fitted: arrivals are Poisson (the real ones come
-// in bursts), and run times are independent of the shape.
+// Synthetic clusters and traces, so that a bare clone has real work to do. They follow the
+// published statistics of the openb trace (Alibaba, 2023; Weng et al., USENIX ATC 2023): the mix of
+// nodes, of task kinds and of popular shapes, and the spread of run times. What is not fitted:
+// arrivals are Poisson (the real ones come in bursts), and run times are independent of the shape.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The synthetic trace is only worth something if it is like the real one: figures from the openb README.
+// The synthetic trace is only worth something if it is like the real one: figures from the openb
+// README.
 #include "simulate/synth.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,8 @@ TEST(Synth, ClusterHasOpenbsMixOfNodes) {
   EXPECT_EQ(cluster.nodes.size(), 1213U);
   EXPECT_NEAR(static_cast<double>(cluster.gpu_count()), 6212.0, 20.0);
   std::int64_t g2 = 0;
-  for (const Node& node : cluster.nodes) g2 += cluster.models.name(node.model) == "G2" ? node.gpu_count : 0;
+  for (const Node& node : cluster.nodes)
+    g2 += cluster.models.name(node.model) == "G2" ? node.gpu_count : 0;
   EXPECT_EQ(g2, 4392);
   std::set<std::string> names;
   for (const Node& node : cluster.nodes) names.insert(node.name);
@@ -59,8 +61,9 @@ TEST(Synth, WorkloadHasOpenbsMixOfTasks) {
   EXPECT_NEAR(percent_of(multi_milli, workload.gpu_demand().value), 7.3, 2.0);
   EXPECT_NEAR(to_seconds(percentile(runs, 50)), 540.0, 40.0);
   EXPECT_NEAR(to_seconds(percentile(runs, 90)), 7000.0, 1500.0);
-  EXPECT_TRUE(std::is_sorted(workload.jobs.begin(), workload.jobs.end(),
-                             [](const auto& a, const auto& b) { return a.timing->submitted < b.timing->submitted; }));
+  EXPECT_TRUE(std::is_sorted(
+      workload.jobs.begin(), workload.jobs.end(),
+      [](const auto& a, const auto& b) { return a.timing->submitted < b.timing->submitted; }));
 }
 
 TEST(Synth, TheSameSeedGivesTheSameTraceAndAnotherAnother) {

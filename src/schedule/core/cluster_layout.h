@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What never changes about the cluster while a core runs: the fixed node order, each node when empty,
-// and sums over them. Shared by a state and all its forks.
+// What never changes about the cluster while a core runs: the fixed node order, each node when
+// empty, and sums over them. Shared by a state and all its forks.
 #pragma once
 
 #include <cstdint>

@@ -31,11 +31,13 @@ TEST(NodeOrder, APermutationDependsOnTheSeedAndTheNamesNotOnTheListing) {
 }
 
 TEST(NodeOrder, CpuPerGpuPutsGpuRichNodesFirstAndCpuNodesLast) {
-  EXPECT_EQ(cpu_per_gpu_order(three_nodes()), (std::vector<std::uint32_t>{1, 0, 2}));  // 4, 12 cores per GPU, no GPU
+  EXPECT_EQ(cpu_per_gpu_order(three_nodes()),
+            (std::vector<std::uint32_t>{1, 0, 2}));  // 4, 12 cores per GPU, no GPU
 }
 
 TEST(ClusterLayout, KnowsSupplyAndClasses) {
-  const Cluster cluster = cluster_of({listed_node(1, 96, 8), listed_node(2, 96, 8), listed_node(3, 8, 1, 2)});
+  const Cluster cluster =
+      cluster_of({listed_node(1, 96, 8), listed_node(2, 96, 8), listed_node(3, 8, 1, 2)});
   const ClusterLayout layout = make_layout(cluster, listed_order(cluster));
   EXPECT_EQ(layout.supply.total, MilliGpu{17'000});
   EXPECT_EQ(layout.supply.by_model[0], MilliGpu{16'000});
@@ -49,11 +51,11 @@ TEST(ClusterLayout, RoomWhenEmptyCountsWholeTasksPerNode) {
   const Cluster cluster = three_nodes();
   const ClusterLayout layout = make_layout(cluster, listed_order(cluster));
   EXPECT_EQ(layout.room_when_empty(a_task().cpu(1).gpus(4), 100), 2);
-  EXPECT_EQ(layout.room_when_empty(a_task().cpu(1).share(400), 100), 20);    // 2 per GPU
-  EXPECT_EQ(layout.room_when_empty(a_task().cpu(5).share(400), 100), 17);    // 16 of 19 by CPU, and 1
+  EXPECT_EQ(layout.room_when_empty(a_task().cpu(1).share(400), 100), 20);  // 2 per GPU
+  EXPECT_EQ(layout.room_when_empty(a_task().cpu(5).share(400), 100), 17);  // 16 of 19 by CPU, and 1
   EXPECT_EQ(layout.room_when_empty(a_task().cpu(96), 100), 2);
   EXPECT_EQ(layout.room_when_empty(a_task().cpu(97), 100), 0);
-  EXPECT_EQ(layout.room_when_empty(a_task().cpu(1).gpus(1), 3), 3);          // counted up to the limit
+  EXPECT_EQ(layout.room_when_empty(a_task().cpu(1).gpus(1), 3), 3);  // counted up to the limit
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ void Core::apply(const Record& record) {
     if (std::holds_alternative<JobInterrupted>(record.what)) since_.anywhere = true;
   } else {
     evolve(state_, record);
-    if (const auto* opened = std::get_if<NodeOpened>(&record.what)) since_.roomier.push_back(opened->node);
+    if (const auto* opened = std::get_if<NodeOpened>(&record.what))
+      since_.roomier.push_back(opened->node);
   }
   placer_.follow(state_, record);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scheduler as one object: events in, records out. No I/O, no clock, no threads. The simulator and
-// the live control plane drive the same one and it cannot tell which.
+// The scheduler as one object: events in, records out. No I/O, no clock, no threads. The simulator
+// and the live control plane drive the same one and it cannot tell which.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scheduler as its driver sees it: events in, records out; and what must hold after any history.
+// The scheduler as its driver sees it: events in, records out; and what must hold after any
+// history.
 #include "schedule/core/core.h"
 
 #include <gmock/gmock.h>
@@ -21,14 +22,17 @@ State fresh_state(const Cluster& cluster, bool learns = false) {
                        target_of({{a_task().cpu(1).gpus(1), 1}}), learns);
 }
 
-Core core_on(const Cluster& cluster, QueueRule rule, const char* policy = "best-fit", bool learns = false) {
+Core core_on(const Cluster& cluster, QueueRule rule, const char* policy = "best-fit",
+             bool learns = false) {
   return Core{{find_placement_policy(policy), 42, rule}, fresh_state(cluster, learns)};
 }
 
 std::vector<Record> submit(Core& core, const Shape& shape, std::int32_t replicas = 1) {
   return core.handle({Time{}, JobSubmitted{shape, replicas}});
 }
-std::vector<Record> finish(Core& core, std::uint64_t job) { return core.handle({Time{}, JobFinished{JobId{job}}}); }
+std::vector<Record> finish(Core& core, std::uint64_t job) {
+  return core.handle({Time{}, JobFinished{JobId{job}}});
+}
 
 template <class What>
 const What* find_record(const std::vector<Record>& records) {
@@ -79,7 +83,8 @@ TEST(Core, AJobThatCouldNeverFitIsRejectedEvenWithAQueue) {
 }
 
 TEST(Core, AGangStartsWholeOrNotAtAll) {
-  Core core = core_on(cluster_of({listed_node(1, 8, 2), listed_node(2, 8, 2)}), QueueRule::backfill);
+  Core core =
+      core_on(cluster_of({listed_node(1, 8, 2), listed_node(2, 8, 2)}), QueueRule::backfill);
   submit(core, a_task().gpus(1));
   const auto too_large = submit(core, a_task().gpus(2), 2);
   EXPECT_THAT(started(too_large), IsEmpty());
@@ -99,8 +104,8 @@ TEST(Core, AFinishedJobMakesRoomForTheOneThatWaits) {
 TEST(Core, InAPlainQueueTheFirstHoldsBackTheOthers) {
   Core core = core_on(cluster_of({listed_node(1, 8, 2)}), QueueRule::fifo);
   submit(core, a_task().gpus(1));
-  submit(core, a_task().gpus(2));                          // 2 waits
-  const auto small = submit(core, a_task().gpus(1));       // 3 would fit
+  submit(core, a_task().gpus(2));                     // 2 waits
+  const auto small = submit(core, a_task().gpus(1));  // 3 would fit
   EXPECT_THAT(started(small), IsEmpty());
   EXPECT_EQ(small.back().reason, (Reason{ReasonCode::waits_for_earlier, 2}));
   EXPECT_THAT(started(finish(core, 1)), ElementsAre(2));
@@ -121,7 +126,8 @@ TEST(Core, OneEndingCanStartSeveralJobsEarliestFirst) {
   submit(core, a_task().share(700));
   submit(core, a_task().share(500));
   submit(core, a_task().share(300));
-  EXPECT_THAT(started(finish(core, 1)), ElementsAre(2, 3, 5));  // 600, 700, then 300 beside one of them
+  EXPECT_THAT(started(finish(core, 1)),
+              ElementsAre(2, 3, 5));  // 600, 700, then 300 beside one of them
 }
 
 TEST(Core, ALostNodeInterruptsItsJobsAndTheyWaitAtTheirOldPlace) {
@@ -137,7 +143,8 @@ TEST(Core, ALostNodeInterruptsItsJobsAndTheyWaitAtTheirOldPlace) {
 }
 
 TEST(Core, WithBackfillTheFreedNodeOfAnInterruptedGangIsUsedAtOnce) {
-  Core core = core_on(cluster_of({listed_node(1, 8, 1), listed_node(2, 8, 1)}), QueueRule::backfill);
+  Core core =
+      core_on(cluster_of({listed_node(1, 8, 1), listed_node(2, 8, 1)}), QueueRule::backfill);
   submit(core, a_task().gpus(1), 2);
   submit(core, a_task().gpus(1));
   EXPECT_THAT(started(core.handle({Time{}, NodeLost{NodeId{1}}})), ElementsAre(2));
@@ -160,7 +167,8 @@ TEST(Core, EventsThatMakeNoSenseAreIgnoredWithAReason) {
   EXPECT_EQ(reason_of({Time{}, JobSubmitted{two_halves, 1}}), ReasonCode::malformed);
   submit(core, a_task().gpus(1));
   finish(core, 1);
-  EXPECT_EQ(reason_of({Time{}, JobFinished{JobId{1}}}), ReasonCode::not_running);  // a second ending
+  EXPECT_EQ(reason_of({Time{}, JobFinished{JobId{1}}}),
+            ReasonCode::not_running);  // a second ending
 }
 
 TEST(Core, LearnsTheTargetWorkloadFromSubmissions) {
@@ -186,7 +194,9 @@ struct History {
   int length = *rc::gen::inRange(1, 120);
 
   Core core() const { return Core{{policy.policy, 42, rule}, fresh_state(cluster, learns)}; }
-  Event next(const Core& core, int step) const { return any_event(cluster, core.state().jobs.size(), step); }
+  Event next(const Core& core, int step) const {
+    return any_event(cluster, core.state().jobs.size(), step);
+  }
 };
 
 bool same(const State& a, const State& b) {
@@ -209,7 +219,8 @@ RC_GTEST_PROP(CoreHistory, NoNodeIsEverOverfullAndWhatIsTakenIsWhatRunningJobsHo
     for (std::size_t i = 0; i < core.state().jobs.size(); ++i) {
       const JobState& job = core.state().jobs[i];
       const bool is_running = job.phase == JobPhase::running;
-      RC_ASSERT(job.placements.size() == (is_running ? static_cast<std::size_t>(job.replicas) : 0U));
+      RC_ASSERT(job.placements.size() ==
+                (is_running ? static_cast<std::size_t>(job.replicas) : 0U));
       for (const Placement& placement : job.placements.all()) {
         const Shape& shape = core.state().shapes[job.shape.value];
         RC_ASSERT(is_valid_choice(expected[placement.node.value], shape, placement.gpus));
@@ -259,7 +270,8 @@ RC_GTEST_PROP(CoreHistory, DecidingLeavesTheStateAsItWas, ()) {
   }
 }
 
-// The lanes and the list of roomier nodes only save work: a scan of the whole queue starts the same jobs.
+// The lanes and the list of roomier nodes only save work: a scan of the whole queue starts the same
+// jobs.
 std::vector<JobId> starts_by_scan(const State& state, const History& history) {
   State trial = const_cast<State&>(state).fork();
   std::vector<JobId> starts;
@@ -267,7 +279,8 @@ std::vector<JobId> starts_by_scan(const State& state, const History& history) {
     const JobState job = trial.job(JobId{id});
     if (job.phase != JobPhase::queued) continue;
     Placer placer{*history.policy.policy, 42, trial};
-    auto proposal = placer.propose(trial, JobId{id}, job.shape, trial.shapes[job.shape.value], job.replicas);
+    auto proposal =
+        placer.propose(trial, JobId{id}, job.shape, trial.shapes[job.shape.value], job.replicas);
     if (proposal) {
       evolve(trial, Record{Time{}, {}, JobPlaced{JobId{id}, std::move(proposal->placements)}});
       starts.push_back(JobId{id});

@@ -23,7 +23,8 @@ class Decision {
       return add(JobQueued{job}, ReasonCode::waits_for_earlier, state_.queue.head()->value);
     }
     if (auto proposal = placer_.propose(state_, job, number, event.shape, event.replicas)) {
-      return add(JobPlaced{job, std::move(proposal->placements)}, ReasonCode::best_score, proposal->score);
+      return add(JobPlaced{job, std::move(proposal->placements)}, ReasonCode::best_score,
+                 proposal->score);
     }
     const bool never = state_.layout->room_when_empty(event.shape, event.replicas) < event.replicas;
     if (never || rule_ == QueueRule::drop) {
@@ -33,7 +34,8 @@ class Decision {
   }
 
   void operator()(const JobFinished& event) {
-    if (!state_.knows(event.job)) return add(EventIgnored{}, ReasonCode::unknown_job, event.job.value);
+    if (!state_.knows(event.job))
+      return add(EventIgnored{}, ReasonCode::unknown_job, event.job.value);
     if (state_.job(event.job).phase != JobPhase::running) {
       return add(EventIgnored{}, ReasonCode::not_running, event.job.value);
     }
@@ -47,8 +49,9 @@ class Decision {
     add(NodeClosed{*node}, ReasonCode::as_reported);
     for (std::size_t i = 0; i < state_.jobs.size(); ++i) {
       const auto placements = state_.jobs[i].placements.all();
-      const bool is_hit = std::any_of(placements.begin(), placements.end(),
-                                      [&](const Placement& placement) { return placement.node == *node; });
+      const bool is_hit =
+          std::any_of(placements.begin(), placements.end(),
+                      [&](const Placement& placement) { return placement.node == *node; });
       if (!is_hit) continue;
       const JobId job{i + 1};
       add(JobInterrupted{job}, ReasonCode::node_lost, event.node.value);
@@ -101,17 +104,18 @@ std::vector<Record> decide(const State& state, Placer& placer, QueueRule rule, c
 std::optional<Record> decide_target(const State& state, Time now) {
   if (!state.learns_target || !state.estimate.is_due()) return std::nullopt;
   auto target = std::make_shared<const TargetWorkload>(state.estimate.current());
-  return Record{now,
-                Reason{ReasonCode::workload_drifted, static_cast<std::uint64_t>(state.estimate.observed())},
-                TargetWorkloadRevised{state.target_version + 1, std::move(target)}};
+  return Record{
+      now,
+      Reason{ReasonCode::workload_drifted, static_cast<std::uint64_t>(state.estimate.observed())},
+      TargetWorkloadRevised{state.target_version + 1, std::move(target)}};
 }
 
-std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
-                                        const RoomSince& since) {
+std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule,
+                                        Time now, const RoomSince& since) {
   const std::optional<JobId> head = state.queue.head();
   if (!head) return std::nullopt;
-  // Backfill left no lane that fits, so one replica at least must go where there is more room than before.
-  // In a plain queue the job behind the head was not looked at.
+  // Backfill left no lane that fits, so one replica at least must go where there is more room than
+  // before. In a plain queue the job behind the head was not looked at.
   const auto may_fit = [&](const Shape& shape) {
     return rule == QueueRule::fifo || since.anywhere ||
            std::any_of(since.roomier.begin(), since.roomier.end(),
@@ -132,7 +136,8 @@ std::optional<Record> decide_next_start(const State& state, Placer& placer, Queu
     best = std::move(*proposal);
   }
   if (!first) return std::nullopt;
-  return Record{now, Reason{ReasonCode::best_score, best.score}, JobPlaced{*first, std::move(best.placements)}};
+  return Record{now, Reason{ReasonCode::best_score, best.score},
+                JobPlaced{*first, std::move(best.placements)}};
 }
 
 }  // namespace weir::schedule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All policy of the scheduler: what follows from an event, as records. Nothing here changes the state;
-// the placer is an index beside it and is left saying the same as before.
+// All policy of the scheduler: what follows from an event, as records. Nothing here changes the
+// state; the placer is an index beside it and is left saying the same as before.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct RoomSince {
 };
 
 // The first queued job that can start. Ask again, after evolve, until there is none.
-std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule, Time now,
-                                        const RoomSince& since);
+std::optional<Record> decide_next_start(const State& state, Placer& placer, QueueRule rule,
+                                        Time now, const RoomSince& since);
 
 }  // namespace weir::schedule

@@ -7,7 +7,8 @@ namespace weir::schedule {
 
 Placer::Placer(const PlacementPolicy& policy, std::uint64_t seed, const State& state)
     : policy_{policy}, rng_{SeededRng{seed}.fork("placement")}, index_{state.nodes} {
-  for (std::uint32_t i = 0; i < state.shapes.size(); ++i) numbers_.emplace(state.shapes[i], ShapeIndex{i});
+  for (std::uint32_t i = 0; i < state.shapes.size(); ++i)
+    numbers_.emplace(state.shapes[i], ShapeIndex{i});
   prepare(state);
 }
 
@@ -17,7 +18,8 @@ void Placer::prepare(const State& state) {
 
 ShapeIndex Placer::number_of(const State& state, const Shape& shape) const {
   const auto known = numbers_.find(shape);
-  return known != numbers_.end() ? known->second : ShapeIndex{static_cast<std::uint32_t>(state.shapes.size())};
+  return known != numbers_.end() ? known->second
+                                 : ShapeIndex{static_cast<std::uint32_t>(state.shapes.size())};
 }
 
 std::uint64_t Placer::draw_for(JobId job, std::int32_t replica) const {
@@ -25,8 +27,8 @@ std::uint64_t Placer::draw_for(JobId job, std::int32_t replica) const {
   return rng_.fork(job.value).fork(static_cast<std::uint64_t>(replica)).next();
 }
 
-std::optional<Proposal> Placer::propose(const State& state, JobId job, ShapeIndex number, const Shape& shape,
-                                        std::int32_t replicas) {
+std::optional<Proposal> Placer::propose(const State& state, JobId job, ShapeIndex number,
+                                        const Shape& shape, std::int32_t replicas) {
   if (replicas != 1) return propose_gang(state, job, number, shape, replicas);
   const std::uint64_t draw = draw_for(job, 0);
   const NodeView nodes{state.nodes};
@@ -62,7 +64,8 @@ std::optional<Proposal> Placer::propose_gang(const State& state, JobId job, Shap
 
 void Placer::follow(const State& state, const Record& record) {
   if (const auto* accepted = std::get_if<JobAccepted>(&record.what)) {
-    if (numbers_.size() < state.shapes.size()) numbers_.emplace(accepted->shape, accepted->shape_index);
+    if (numbers_.size() < state.shapes.size())
+      numbers_.emplace(accepted->shape, accepted->shape_index);
   } else if (const auto* placed = std::get_if<JobPlaced>(&record.what)) {
     for (const Placement& placement : placed->placements.all()) index_.touch(placement.node);
   } else if (const auto* closed = std::get_if<NodeClosed>(&record.what)) {

@@ -31,19 +31,19 @@ class Placer {
   ShapeIndex number_of(const State& state, const Shape& shape) const;
 
   // Room for all replicas at once, or nothing. Leaves the state as it is.
-  std::optional<Proposal> propose(const State& state, JobId job, ShapeIndex number, const Shape& shape,
-                                  std::int32_t replicas);
+  std::optional<Proposal> propose(const State& state, JobId job, ShapeIndex number,
+                                  const Shape& shape, std::int32_t replicas);
 
-  // Requires: called once for each record, after evolve, in order. For placements that end, the node
-  // must be told by node_changed, since the record no longer says where they were.
+  // Requires: called once for each record, after evolve, in order. For placements that end, the
+  // node must be told by node_changed, since the record no longer says where they were.
   void follow(const State& state, const Record& record);
   void node_changed(NodeIndex node) { index_.touch(node); }
 
   const ScoreIndex& index() const { return index_; }
 
  private:
-  std::optional<Proposal> propose_gang(const State& state, JobId job, ShapeIndex number, const Shape& shape,
-                                       std::int32_t replicas);
+  std::optional<Proposal> propose_gang(const State& state, JobId job, ShapeIndex number,
+                                       const Shape& shape, std::int32_t replicas);
   std::uint64_t draw_for(JobId job, std::int32_t replica) const;
   void prepare(const State& state);
 

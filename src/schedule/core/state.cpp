@@ -38,7 +38,9 @@ class Evolution {
   void operator()(const JobReleased& record) const { end(record.job, JobPhase::finished); }
   void operator()(const JobInterrupted& record) const { end(record.job, JobPhase::interrupted); }
 
-  void operator()(const NodeClosed& record) const { state_.nodes.at_for_write(record.node.value).is_up = false; }
+  void operator()(const NodeClosed& record) const {
+    state_.nodes.at_for_write(record.node.value).is_up = false;
+  }
   void operator()(const NodeOpened& record) const {
     state_.nodes.at_for_write(record.node.value) = state_.layout->empty[record.node.value];
   }
@@ -93,6 +95,8 @@ State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_tar
   return state;
 }
 
-void evolve(State& state, const Record& record) { std::visit(Evolution{state}, record.what); }
+void evolve(State& state, const Record& record) {
+  std::visit(Evolution{state}, record.what);
+}
 
 }  // namespace weir::schedule

@@ -32,14 +32,14 @@ struct JobState {
 
 struct State {
   std::shared_ptr<const ClusterLayout> layout;
-  NodeTable nodes;               // by NodeIndex
-  PagedTable<JobState> jobs;     // by position_of(JobId)
-  PagedTable<Shape> shapes;      // by ShapeIndex; every shape ever submitted
+  NodeTable nodes;            // by NodeIndex
+  PagedTable<JobState> jobs;  // by position_of(JobId)
+  PagedTable<Shape> shapes;   // by ShapeIndex; every shape ever submitted
   WaitingLine queue;
   std::shared_ptr<const TargetWorkload> target;
   std::uint32_t target_version = 0;
   bool learns_target = false;
-  WorkloadEstimate estimate;     // grows only while learns_target
+  WorkloadEstimate estimate;  // grows only while learns_target
 
   static std::size_t position_of(JobId job) { return job.value - 1; }
   JobId next_job() const { return JobId{jobs.size() + 1}; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The jobs that wait, earliest first. Jobs that ask for the same thing stand in one lane: where the first of
-// them finds no room, none does, so a scheduler looks at lanes (hundreds) and not at jobs (many thousands).
+// The jobs that wait, earliest first. Jobs that ask for the same thing stand in one lane: where the
+// first of them finds no room, none does, so a scheduler looks at lanes (hundreds) and not at jobs
+// (many thousands).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class WaitingLine {
     friend bool operator==(const Lane&, const Lane&) = default;
   };
 
-  // A job that waited before and was interrupted takes its old place again: lines are ordered by id.
+  // A job that waited before and was interrupted takes its old place again: lines are ordered by
+  // id.
   void join(JobId job, ShapeIndex shape, std::int32_t replicas);
   // Requires: the job waits, with these arguments.
   void leave(JobId job, ShapeIndex shape, std::int32_t replicas);

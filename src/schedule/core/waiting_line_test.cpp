@@ -29,7 +29,8 @@ TEST(WaitingLine, AnInterruptedJobTakesItsOldPlace) {
   EXPECT_EQ(line.size(), 1U);
 }
 
-RC_GTEST_PROP(WaitingLine, HeadIsTheSmallestIdWhateverJoinsAndLeaves, (std::vector<std::uint8_t> moves)) {
+RC_GTEST_PROP(WaitingLine, HeadIsTheSmallestIdWhateverJoinsAndLeaves,
+              (std::vector<std::uint8_t> moves)) {
   WaitingLine line;
   std::map<JobId, ShapeIndex> waiting;
   for (const std::uint8_t move : moves) {
@@ -43,7 +44,8 @@ RC_GTEST_PROP(WaitingLine, HeadIsTheSmallestIdWhateverJoinsAndLeaves, (std::vect
       waiting.emplace(job, shape);
     }
     RC_ASSERT(line.size() == waiting.size());
-    RC_ASSERT(line.head() == (waiting.empty() ? std::nullopt : std::optional{waiting.begin()->first}));
+    RC_ASSERT(line.head() ==
+              (waiting.empty() ? std::nullopt : std::optional{waiting.begin()->first}));
   }
 }
 

@@ -21,15 +21,17 @@ void WorkloadEstimate::observe(const Shape& requested) {
   } else if (entries_.size() < kMaxShapes) {
     entries_.push_back(Entry{shape, kUnit, 0});
   } else {
-    const auto rarest = std::min_element(entries_.begin(), entries_.end(),
-                                         [](const Entry& a, const Entry& b) { return a.count < b.count; });
+    const auto rarest =
+        std::min_element(entries_.begin(), entries_.end(),
+                         [](const Entry& a, const Entry& b) { return a.count < b.count; });
     *rarest = Entry{shape, rarest->count + kUnit, 0};
   }
 }
 
 bool WorkloadEstimate::is_review_time() const {
   if (observed_ < kFirstReview) return false;
-  return std::has_single_bit(static_cast<std::uint64_t>(observed_)) || observed_ % kReviewInterval == 0;
+  return std::has_single_bit(static_cast<std::uint64_t>(observed_)) ||
+         observed_ % kReviewInterval == 0;
 }
 
 bool WorkloadEstimate::has_drifted() const {
@@ -50,7 +52,9 @@ bool WorkloadEstimate::has_drifted() const {
   return moved * 1000 > 2 * kDriftPermille * now * then;
 }
 
-bool WorkloadEstimate::is_due() const { return is_review_time() && has_drifted(); }
+bool WorkloadEstimate::is_due() const {
+  return is_review_time() && has_drifted();
+}
 
 TargetWorkload WorkloadEstimate::current() const {
   std::vector<ExpectedShape> counts;

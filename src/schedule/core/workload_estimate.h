@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Learns the target workload from the submissions themselves: a count per shape that is halved every
-// kHalfLife submissions, so old habits fade, over at most kMaxShapes shapes (a new shape replaces the
-// rarest and inherits its count, so a heavy newcomer cannot be kept out).
+// Learns the target workload from the submissions themselves: a count per shape that is halved
+// every kHalfLife submissions, so old habits fade, over at most kMaxShapes shapes (a new shape
+// replaces the rarest and inherits its count, so a heavy newcomer cannot be kept out).
 //
 // A new target costs the policies their prepared tables, so one is published only when the mix has
 // drifted: is_due() is asked after every submission and looks at growing intervals.
@@ -18,10 +18,10 @@ namespace weir::schedule {
 class WorkloadEstimate {
  public:
   static constexpr std::size_t kMaxShapes = 512;
-  static constexpr std::int64_t kHalfLife = 16'384;      // submissions
-  static constexpr std::int64_t kDriftPermille = 40;     // of popularity that moved, before publishing
-  static constexpr std::int64_t kFirstReview = 64;       // submissions; then at each doubling
-  static constexpr std::int64_t kReviewInterval = 1'024; // and at least this often
+  static constexpr std::int64_t kHalfLife = 16'384;   // submissions
+  static constexpr std::int64_t kDriftPermille = 40;  // of popularity that moved, before publishing
+  static constexpr std::int64_t kFirstReview = 64;    // submissions; then at each doubling
+  static constexpr std::int64_t kReviewInterval = 1'024;  // and at least this often
 
   void observe(const Shape& shape);
 

@@ -2,7 +2,8 @@
 //
 // The node with the least left after placing:
 //   floor(100 (1 - c / 2 - g / 2))
-// c, g: free CPU and GPU after placing, in units of the largest node (of 128 cores and 8 GPUs at least).
+// c, g: free CPU and GPU after placing, in units of the largest node (of 128 cores and 8 GPUs at
+// least).
 #pragma once
 
 #include "schedule/place/placement_policy.h"

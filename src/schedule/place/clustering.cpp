@@ -24,7 +24,8 @@ class ClusteringScorer final : public NodeScorer {
   static int company(const NodeState& node, TaskKind kind) {
     bool has_others = false;
     for (int other = 0; other < kTaskKinds; ++other) {
-      if (other != static_cast<int>(kind)) has_others |= node.gpu_tasks[static_cast<std::size_t>(other)] > 0;
+      if (other != static_cast<int>(kind))
+        has_others |= node.gpu_tasks[static_cast<std::size_t>(other)] > 0;
     }
     const bool has_kind = node.gpu_tasks[static_cast<std::size_t>(kind)] > 0;
     if (has_kind) return has_others ? 50 : 75;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Free GPU on a node that lacks the CPU to serve it. With rho the expected CPU per GPU (demand of all
-// expected tasks, CPU-only ones included) and T the free GPU share of a node:
+// Free GPU on a node that lacks the CPU to serve it. With rho the expected CPU per GPU (demand of
+// all expected tasks, CPU-only ones included) and T the free GPU share of a node:
 //
 //   shortage = max(0, T - free CPU / rho)          in milli-GPU
 //

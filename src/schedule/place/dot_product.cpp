@@ -17,7 +17,8 @@ class DotProductScorer final : public NodeScorer {
         scaled(node.free_cpu.value, unit_.cpu) * scaled(shape.cpu.value, unit_.cpu) +
         scaled(node.free_gpu_total().value, unit_.gpu) * scaled(shape.gpu_total().value, unit_.gpu);
     const std::int64_t hundred = std::int64_t{100} << (2 * kFractionBits);
-    return static_cast<Score>(std::max<std::int64_t>(0, hundred - 50 * product) >> (2 * kFractionBits));
+    return static_cast<Score>(std::max<std::int64_t>(0, hundred - 50 * product) >>
+                              (2 * kFractionBits));
   }
 
   GpuMask choose_gpus(const NodeState& node, const Shape& shape, std::uint64_t) const override {

@@ -2,8 +2,9 @@
 //
 // The node whose free resources align least with the request:
 //   floor(100 (1 - (c c' + g g') / 2))
-// c, g: free CPU and GPU of the node, c', g': what the task asks, in units of the largest node (of 128
-// cores and 8 GPUs at least). As in FGD's public simulator; Tetris prefers the largest product instead.
+// c, g: free CPU and GPU of the node, c', g': what the task asks, in units of the largest node (of
+// 128 cores and 8 GPUs at least). As in FGD's public simulator; Tetris prefers the largest product
+// instead.
 #pragma once
 
 #include "schedule/place/placement_policy.h"

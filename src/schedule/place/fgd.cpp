@@ -54,12 +54,12 @@ constexpr std::int64_t kFine = 1024;
 constexpr std::int64_t kScarcest = 50;
 // The CPU term's weight: a tenth.
 constexpr std::int64_t kShortageDivisor = 10;
-// The most that breaking a block of whole GPUs may cost, in milli-GPU: half of what the CPU term can
-// give for one GPU, and still more than one score point (40).
+// The most that breaking a block of whole GPUs may cost, in milli-GPU: half of what the CPU term
+// can give for one GPU, and still more than one score point (40).
 constexpr std::int64_t kMaxBlockStep = kWholeGpu.value / (2 * kShortageDivisor);
 
-// What taking one GPU from a block of f whole free ones does to W F_n, for the f where it does most:
-// tasks of f GPUs lose the whole block, smaller ones that GPU only.
+// What taking one GPU from a block of f whole free ones does to W F_n, for the f where it does
+// most: tasks of f GPUs lose the whole block, smaller ones that GPU only.
 std::int64_t block_step(const TargetWorkload& target) {
   std::int64_t highest = 0;
   for (int block = 2; block <= kMaxGpusPerNode; ++block) {
@@ -76,7 +76,8 @@ std::int64_t block_step(const TargetWorkload& target) {
 
 // Counts, corrected twice:
 //
-//   by supply   times C / C_m, C = GPU of the cluster, C_m = GPU of the models m accepts. F knows the
+//   by supply   times C / C_m, C = GPU of the cluster, C_m = GPU of the models m accepts. F knows
+//   the
 //               demand only; this keeps tasks that can run anywhere off scarce models.
 //   by block    for shapes with several GPUs, times min(1, kMaxBlockStep / block step). The step is
 //               paid once, but the GPUs left on the broken node serve many tasks. In full it would
@@ -89,8 +90,8 @@ std::vector<std::int64_t> corrected_counts(const Outlook& outlook) {
   const std::int64_t kept = std::min(step, outlook.target.total * kMaxBlockStep);
   std::vector<std::int64_t> weights;
   for (const ExpectedShape& expected : outlook.target.shapes) {
-    const std::int64_t served =
-        std::max({outlook.supply.on(expected.shape.models).value, all / kScarcest, std::int64_t{1}});
+    const std::int64_t served = std::max(
+        {outlook.supply.on(expected.shape.models).value, all / kScarcest, std::int64_t{1}});
     WideProduct weight = static_cast<WideProduct>(expected.count) * kFine * all / served;
     if (expected.shape.gpu_count > 1) weight = weight * kept / step;
     weights.push_back(static_cast<std::int64_t>(weight));

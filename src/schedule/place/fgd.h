@@ -19,7 +19,8 @@ class FgdPolicy final : public PlacementPolicy {
 //   and C_m that of the models it accepts: unconstrained tasks stop eating scarce models;
 // - CPU that idle GPUs will need is not free: the gain is lowered by a tenth of the GPU share that
 //   the placement leaves without its CPU, at the expected CPU per GPU;
-// - breaking a block of whole GPUs costs at most 50 milli-GPU, so that it cannot drown the CPU term where
+// - breaking a block of whole GPUs costs at most 50 milli-GPU, so that it cannot drown the CPU term
+// where
 //   tasks with many GPUs are common.
 // It no longer depends on a lucky node order.
 class FgdPlusPolicy final : public PlacementPolicy {

@@ -8,7 +8,8 @@
 namespace weir::schedule {
 namespace {
 
-constexpr std::size_t kModels = kMaxGpuModels;  // nodes without a model have no GPU: never looked up
+constexpr std::size_t kModels =
+    kMaxGpuModels;  // nodes without a model have no GPU: never looked up
 constexpr std::size_t kWholeCounts = kMaxGpusPerNode + 1;
 constexpr std::int64_t kHintStep = 1000;  // one core
 
@@ -121,10 +122,12 @@ std::int64_t Fragmentation::gain(const NodeState& node, const Shape& shape) cons
   const Row after = row(node.model, node.free_cpu - shape.cpu);
   const int whole = node.whole_free_gpus();
   // What the lost CPU alone does to the GPUs that are not touched.
-  std::int64_t gain = before.lost == after.lost ? 0 : lost_on_all(before, node) - lost_on_all(after, node);
+  std::int64_t gain =
+      before.lost == after.lost ? 0 : lost_on_all(before, node) - lost_on_all(after, node);
   gain -= before.whole[whole];
   if (!shape.shares_gpu()) {
-    return gain + shape.gpu_count * lost_on(after, kWholeGpu.value) + after.whole[whole - shape.gpu_count];
+    return gain + shape.gpu_count * lost_on(after, kWholeGpu.value) +
+           after.whole[whole - shape.gpu_count];
   }
   std::int64_t best = std::numeric_limits<std::int64_t>::min();
   std::int16_t last_tried = -1;
@@ -146,7 +149,8 @@ std::int64_t Fragmentation::gain_on(const NodeState& node, const Shape& shape, i
   const std::int64_t free = node.free_gpu[static_cast<std::size_t>(gpu)];
   const int whole_after = free == kWholeGpu.value ? whole - 1 : whole;
   return lost_on_all(before, node) - before.whole[whole] - lost_on_all(after, node) +
-         lost_on(after, free) - lost_on(after, free - shape.gpu_share.value) + after.whole[whole_after];
+         lost_on(after, free) - lost_on(after, free - shape.gpu_share.value) +
+         after.whole[whole_after];
 }
 
 }  // namespace weir::schedule

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of a node's free GPU the expected tasks could not use (FGD, USENIX ATC 2023, section 3 of
-// our docs/models/fragmentation.md). For node n with free shares R[g], T their sum, and expected
+// How much of a node's free GPU the expected tasks could not use (FGD, USENIX ATC 2023, section 3
+// of our docs/models/fragmentation.md). For node n with free shares R[g], T their sum, and expected
 // shape m with count p_m:
 //
-//   F_n(m) = T                          m is CPU-only, or the model is not accepted, or m does not fit
-//   F_n(m) = sum of R[g] < m.gpu_share  otherwise
-//   F_n    = sum over m of p_m F_n(m) / W,   W = sum of p_m
+//   F_n(m) = T                          m is CPU-only, or the model is not accepted, or m does not
+//   fit F_n(m) = sum of R[g] < m.gpu_share  otherwise F_n    = sum over m of p_m F_n(m) / W,   W =
+//   sum of p_m
 //
 // Memory is left out: it filters but does not fragment.
 //
@@ -15,8 +15,9 @@
 //   W F_n = sum_g R[g] (W - U[L][R[g]]) - 1000 f V[L][f]
 //
 // where L is the number of distinct CPU requests that still fit, f the number of whole free GPUs,
-// U[L][r] the count of one-GPU shapes accepted by the model with CPU up to level L and share <= r, and
-// V[L][f] the same of shapes with 2..f GPUs. So a look-up per GPU replaces a loop over all shapes.
+// U[L][r] the count of one-GPU shapes accepted by the model with CPU up to level L and share <= r,
+// and V[L][f] the same of shapes with 2..f GPUs. So a look-up per GPU replaces a loop over all
+// shapes.
 #pragma once
 
 #include <array>
@@ -65,9 +66,9 @@ class Fragmentation {
   void build(const TargetWorkload& target, const std::vector<std::int64_t>& weights);
 
   std::int64_t total_ = 0;
-  std::vector<std::int64_t> cpu_steps_;                         // distinct CPU requests, ascending
-  std::vector<std::uint16_t> level_hint_;                       // by whole cores: levels below them
-  std::array<std::uint16_t, 1001> share_rank_{};                // distinct shares <= r
+  std::vector<std::int64_t> cpu_steps_;           // distinct CPU requests, ascending
+  std::vector<std::uint16_t> level_hint_;         // by whole cores: levels below them
+  std::array<std::uint16_t, 1001> share_rank_{};  // distinct shares <= r
   std::size_t ranks_ = 1;
   std::vector<std::int64_t> lost_;   // [model][level][rank]
   std::vector<std::int64_t> whole_;  // [model][level][f]

@@ -17,11 +17,13 @@ using namespace weir::schedule::testing;
 
 std::int64_t weighted_by_definition(const NodeState& node, const TargetWorkload& target) {
   std::int64_t sum = 0;
-  for (const ExpectedShape& expected : target.shapes) sum += expected.count * fragment_for(node, expected.shape);
+  for (const ExpectedShape& expected : target.shapes)
+    sum += expected.count * fragment_for(node, expected.shape);
   return sum;
 }
 
-// R = [400, 1000], 10 cores. A = (2 cores, 500 milli) 50 %, B = (4, one GPU) 30 %, C = (4, two GPUs) 20 %.
+// R = [400, 1000], 10 cores. A = (2 cores, 500 milli) 50 %, B = (4, one GPU) 30 %, C = (4, two
+// GPUs) 20 %.
 class WorkedExample : public ::testing::Test {
  protected:
   TargetWorkload target_ = target_of({{a_task().cpu(2).share(500), 5},
@@ -58,9 +60,9 @@ TEST(Fragmentation, OfAModelThatIsNotAcceptedIsAllThatIsFree) {
 
 TEST(Fragmentation, LoweringOneShareCanRaiseOrLowerIt) {
   const Fragmentation fragmentation{target_of({{a_task().share(500), 1}})};
-  const std::int64_t before = fragmentation.weighted(a_node().free({500, 400}));   // 400 is lost
-  EXPECT_GT(fragmentation.weighted(a_node().free({499, 400})), before);            // all is lost
-  EXPECT_LT(fragmentation.weighted(a_node().free({500, 300})), before);            // less is lost
+  const std::int64_t before = fragmentation.weighted(a_node().free({500, 400}));  // 400 is lost
+  EXPECT_GT(fragmentation.weighted(a_node().free({499, 400})), before);           // all is lost
+  EXPECT_LT(fragmentation.weighted(a_node().free({500, 300})), before);           // less is lost
 }
 
 RC_GTEST_PROP(Fragmentation, ClosedFormEqualsTheDefinition, ()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The unit that some policies measure CPU and GPU in: the largest node, and at least the 128 cores and
-// 8 GPUs that the published policies take for granted.
+// The unit that some policies measure CPU and GPU in: the largest node, and at least the 128 cores
+// and 8 GPUs that the published policies take for granted.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nodes as a decision sees them while it tries something: the state's nodes, with a few changes laid
-// over them. The state itself stays untouched, so a trial needs no undoing.
+// The nodes as a decision sees them while it tries something: the state's nodes, with a few changes
+// laid over them. The state itself stays untouched, so a trial needs no undoing.
 #pragma once
 
 #include <utility>

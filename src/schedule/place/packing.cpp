@@ -16,7 +16,8 @@ class PackingScorer final : public NodeScorer {
     if (shape.is_cpu_only()) return 0;
     const int gpus = node.gpu_count;
     if (node.whole_free_gpus() == gpus) return static_cast<Score>(std::max(kIdleNode - gpus, gpus));
-    if (!shape.shares_gpu()) return static_cast<Score>(std::max(kFreeGpu - shape.gpu_count, kIdleNode));
+    if (!shape.shares_gpu())
+      return static_cast<Score>(std::max(kFreeGpu - shape.gpu_count, kIdleNode));
     const int free = tightest_free(node, shape);
     if (free == kWholeGpu.value) return static_cast<Score>(kFreeGpu - 1);
     return static_cast<Score>(std::max(kGpuInUse - free / 100, kFreeGpu));

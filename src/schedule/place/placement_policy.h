@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A placement policy says how good each node is for a task, and which GPUs to take there. It is pure:
-// equal inputs give equal scores, so results can be kept (ScoreIndex does) and the simulator, the
-// live scheduler and a test call it in the same way. Scores are small integers on purpose: no
+// A placement policy says how good each node is for a task, and which GPUs to take there. It is
+// pure: equal inputs give equal scores, so results can be kept (ScoreIndex does) and the simulator,
+// the live scheduler and a test call it in the same way. Scores are small integers on purpose: no
 // floating point decides, and coarse steps leave ties, which the fixed node order resolves.
 #pragma once
 
@@ -51,7 +51,8 @@ class NodeScorer {
   virtual Score score(const NodeState& node, const Shape& shape) const = 0;
 
   // Requires: fits(node, shape). `draw` is a random number; only policies that ask for one use it.
-  virtual GpuMask choose_gpus(const NodeState& node, const Shape& shape, std::uint64_t draw) const = 0;
+  virtual GpuMask choose_gpus(const NodeState& node, const Shape& shape,
+                              std::uint64_t draw) const = 0;
 };
 
 enum class TieBreak : std::uint8_t {

@@ -21,7 +21,8 @@ class PolicyScores : public ::testing::Test {
   Score score(const char* policy, const NodeState& node, const Shape& task) {
     return prepared(policy)->score(node, task);
   }
-  GpuMask choice(const char* policy, const NodeState& node, const Shape& task, std::uint64_t draw = 0) {
+  GpuMask choice(const char* policy, const NodeState& node, const Shape& task,
+                 std::uint64_t draw = 0) {
     return prepared(policy)->choose_gpus(node, task, draw);
   }
   std::unique_ptr<NodeScorer> prepared(const char* policy) {
@@ -41,10 +42,14 @@ TEST_F(PolicyScores, BestFitScoresWhatIsLeftAfterPlacing) {
 }
 
 TEST_F(PolicyScores, DotProductPrefersTheLeastAligned) {
-  // c = 64/128, c' = 4/128, g = 2000/8000, g' = 500/8000: 100 (1 - (0.015625 + 0.015625) / 2) = 98.4
-  EXPECT_EQ(score("dot-product", a_node().cpu(64).free({1000, 1000}), a_task().cpu(4).share(500)), 98);
+  // c = 64/128, c' = 4/128, g = 2000/8000, g' = 500/8000: 100 (1 - (0.015625 + 0.015625) / 2)
+  // = 98.4
+  EXPECT_EQ(score("dot-product", a_node().cpu(64).free({1000, 1000}), a_task().cpu(4).share(500)),
+            98);
   // c = 1, g = 1, c' = 0.75, g' = 1: 100 (1 - 1.75 / 2) = 12.5
-  EXPECT_EQ(score("dot-product", a_node().cpu(128).free(std::vector<int>(8, 1000)), a_task().cpu(96).gpus(8)), 12);
+  EXPECT_EQ(score("dot-product", a_node().cpu(128).free(std::vector<int>(8, 1000)),
+                  a_task().cpu(96).gpus(8)),
+            12);
 }
 
 TEST_F(PolicyScores, ClusteringRewardsCompanyOfTheSameKind) {
@@ -57,15 +62,16 @@ TEST_F(PolicyScores, ClusteringRewardsCompanyOfTheSameKind) {
   node.gpu_tasks[static_cast<std::size_t>(TaskKind::eight)] = 1;
   EXPECT_EQ(score("clustering", node, share), 20 + 50);  // this kind and another
   node.gpu_tasks[static_cast<std::size_t>(TaskKind::share)] = 0;
-  EXPECT_EQ(score("clustering", node, share), 20);       // only another
+  EXPECT_EQ(score("clustering", node, share), 20);  // only another
   EXPECT_EQ(score("clustering", node, a_task().cpu(1)), 0);
 }
 
 TEST_F(PolicyScores, PackingFillsGpusInUseThenNodesInUseThenIdleNodes) {
   const Shape share = a_task().share(300);
-  EXPECT_EQ(score("packing", a_node().free({1000, 400}), share), 96);           // 400 milli free: 100 - 4
-  EXPECT_EQ(score("packing", a_node().free({1000, 200}), share), 49);           // a free GPU of a node in use
-  EXPECT_EQ(score("packing", a_node().free({1000, 1000}), share), 31);          // idle, 2 GPUs: 33 - 2
+  EXPECT_EQ(score("packing", a_node().free({1000, 400}), share), 96);  // 400 milli free: 100 - 4
+  EXPECT_EQ(score("packing", a_node().free({1000, 200}), share),
+            49);  // a free GPU of a node in use
+  EXPECT_EQ(score("packing", a_node().free({1000, 1000}), share), 31);  // idle, 2 GPUs: 33 - 2
   EXPECT_EQ(score("packing", a_node().free({1000, 1000, 0}), a_task().gpus(2)), 48);
   EXPECT_EQ(score("packing", a_node().free({1000}), a_task().cpu(1)), 0);
 }
@@ -77,7 +83,8 @@ TEST_F(PolicyScores, FgdScoresTheWorkedExample) {
 }
 
 TEST_F(PolicyScores, FgdTakesTheLowestGpuAmongEqualScores) {
-  EXPECT_EQ(choice("fgd", a_node().cpu(10).free({1000, 400, 400}), a_task().cpu(2).share(300)), gpus({1}));
+  EXPECT_EQ(choice("fgd", a_node().cpu(10).free({1000, 400, 400}), a_task().cpu(2).share(300)),
+            gpus({1}));
 }
 
 TEST_F(PolicyScores, FgdPlusKeepsScarceModelsForThoseWhoNeedThem) {
@@ -151,7 +158,8 @@ RC_GTEST_PROP(EveryPolicy, ChoosesGpusThatHaveRoom, ()) {
   const PolicyRow& row = any_policy();
   const auto scorer = row.policy->prepare(Outlook{target, layout.supply, layout.classes});
   RC_TAG(std::string{row.name});
-  RC_ASSERT(is_valid_choice(node, shape, scorer->choose_gpus(node, shape, *rc::gen::arbitrary<std::uint64_t>())));
+  RC_ASSERT(is_valid_choice(
+      node, shape, scorer->choose_gpus(node, shape, *rc::gen::arbitrary<std::uint64_t>())));
   RC_ASSERT(scorer->score(node, shape) <= kMaxScore);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any node that fits and any GPU that fits, uniformly. The draw comes from the seed and the job's id, so
-// the same job draws the same in every replay.
+// Any node that fits and any GPU that fits, uniformly. The draw comes from the seed and the job's
+// id, so the same job draws the same in every replay.
 #pragma once
 
 #include "schedule/place/placement_policy.h"

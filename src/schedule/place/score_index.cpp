@@ -20,11 +20,12 @@ std::uint8_t max_of(const std::uint8_t* bytes, std::size_t count) {
 
 // A total order over states, to find equal ones.
 auto state_key(const NodeState& node) {
-  return std::tuple{node.free_cpu, node.free_memory, node.free_gpu, node.gpu_tasks,
-                    node.gpu_count, node.model,      node.is_up};
+  return std::tuple{node.free_cpu,  node.free_memory, node.free_gpu, node.gpu_tasks,
+                    node.gpu_count, node.model,       node.is_up};
 }
 
-std::size_t position_of_equal(std::span<const std::uint8_t> entries, std::uint8_t entry, std::uint64_t skip) {
+std::size_t position_of_equal(std::span<const std::uint8_t> entries, std::uint8_t entry,
+                              std::uint64_t skip) {
   for (std::size_t i = 0;; ++i) {
     if (entries[i] == entry && skip-- == 0) return i;
   }
@@ -37,10 +38,13 @@ ScoreIndex::ScoreIndex(const NodeTable& nodes)
       class_of_(nodes.size()),
       last_change_(nodes.size(), 0),
       recent_changes_(std::bit_ceil(nodes.size() + 1)) {
-  const auto less = [](const NodeState& a, const NodeState& b) { return state_key(a) < state_key(b); };
+  const auto less = [](const NodeState& a, const NodeState& b) {
+    return state_key(a) < state_key(b);
+  };
   std::map<NodeState, std::uint32_t, decltype(less)> classes{less};
   for (std::size_t i = 0; i < node_count_; ++i) {
-    const auto [at, is_new] = classes.emplace(nodes[i], static_cast<std::uint32_t>(initial_classes_.size()));
+    const auto [at, is_new] =
+        classes.emplace(nodes[i], static_cast<std::uint32_t>(initial_classes_.size()));
     if (is_new) initial_classes_.push_back(nodes[i]);
     class_of_[i] = at->second;
   }
@@ -52,9 +56,12 @@ void ScoreIndex::touch(NodeIndex node) {
   recent_changes_[changes_ & (recent_changes_.size() - 1)] = node.value;
 }
 
-void ScoreIndex::forget_scores() { tables_.clear(); }
+void ScoreIndex::forget_scores() {
+  tables_.clear();
+}
 
-std::uint8_t ScoreIndex::entry_for(const NodeState& node, const Shape& shape, const NodeScorer& scorer) {
+std::uint8_t ScoreIndex::entry_for(const NodeState& node, const Shape& shape,
+                                   const NodeScorer& scorer) {
   if (!fits(node, shape)) return kDoesNotFit;
   ++scored_;
   return static_cast<std::uint8_t>(scorer.score(node, shape) + 1);
@@ -72,15 +79,18 @@ void ScoreIndex::set(Table& table, std::size_t node, std::uint8_t entry) {
   }
 }
 
-void ScoreIndex::build(Table& table, const NodeView& nodes, const Shape& shape, const NodeScorer& scorer) {
+void ScoreIndex::build(Table& table, const NodeView& nodes, const Shape& shape,
+                       const NodeScorer& scorer) {
   std::vector<std::uint8_t> class_entries;
-  for (const NodeState& state : initial_classes_) class_entries.push_back(entry_for(state, shape, scorer));
+  for (const NodeState& state : initial_classes_)
+    class_entries.push_back(entry_for(state, shape, scorer));
   const std::size_t blocks = (node_count_ + kBlock - 1) / kBlock;
   table.entries.assign(blocks * kBlock, kDoesNotFit);
   table.block_max.resize(blocks);
   for (std::size_t i = 0; i < node_count_; ++i) {
     const NodeIndex node{static_cast<std::uint32_t>(i)};
-    table.entries[i] = last_change_[i] == 0 ? class_entries[class_of_[i]] : entry_for(nodes[node], shape, scorer);
+    table.entries[i] =
+        last_change_[i] == 0 ? class_entries[class_of_[i]] : entry_for(nodes[node], shape, scorer);
   }
   for (std::size_t block = 0; block < blocks; ++block) {
     table.block_max[block] = max_of(&table.entries[block * kBlock], kBlock);
@@ -88,8 +98,11 @@ void ScoreIndex::build(Table& table, const NodeView& nodes, const Shape& shape, 
   table.seen = changes_;
 }
 
-void ScoreIndex::catch_up(Table& table, const NodeView& nodes, const Shape& shape, const NodeScorer& scorer) {
-  const auto rescore = [&](std::uint32_t node) { set(table, node, entry_for(nodes[NodeIndex{node}], shape, scorer)); };
+void ScoreIndex::catch_up(Table& table, const NodeView& nodes, const Shape& shape,
+                          const NodeScorer& scorer) {
+  const auto rescore = [&](std::uint32_t node) {
+    set(table, node, entry_for(nodes[NodeIndex{node}], shape, scorer));
+  };
   if (changes_ - table.seen >= recent_changes_.size()) {
     for (std::uint32_t node = 0; node < node_count_; ++node) {
       if (last_change_[node] > table.seen) rescore(node);
@@ -104,8 +117,9 @@ void ScoreIndex::catch_up(Table& table, const NodeView& nodes, const Shape& shap
   table.seen = changes_;
 }
 
-std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex number, const Shape& shape,
-                                           const NodeScorer& scorer, TieBreak tie_break, std::uint64_t draw) {
+std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex number,
+                                           const Shape& shape, const NodeScorer& scorer,
+                                           TieBreak tie_break, std::uint64_t draw) {
   if (number.value >= tables_.size()) tables_.resize(number.value + 1);
   Table& table = tables_[number.value];
   if (table.block_max.empty()) {
@@ -119,7 +133,8 @@ std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex num
 
   std::size_t position = 0;
   if (tie_break == TieBreak::uniform) {
-    const auto ties = static_cast<std::uint64_t>(std::count(table.entries.begin(), table.entries.end(), best));
+    const auto ties =
+        static_cast<std::uint64_t>(std::count(table.entries.begin(), table.entries.end(), best));
     position = position_of_equal(table.entries, best, draw % ties);
   } else {
     const auto* block = static_cast<const std::uint8_t*>(
@@ -130,8 +145,9 @@ std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex num
   return ScoredNode{NodeIndex{static_cast<std::uint32_t>(position)}, score};
 }
 
-std::optional<ScoredNode> best_by_scan(const NodeView& nodes, const Shape& shape, const NodeScorer& scorer,
-                                       TieBreak tie_break, std::uint64_t draw) {
+std::optional<ScoredNode> best_by_scan(const NodeView& nodes, const Shape& shape,
+                                       const NodeScorer& scorer, TieBreak tie_break,
+                                       std::uint64_t draw) {
   std::vector<ScoredNode> best;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node{i};

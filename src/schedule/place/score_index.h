@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the best node for a task without looking at every node. It keeps, per task shape, one byte per node
-// (score + 1, or 0 where the task does not fit) and the maximum of each block of 64 nodes. A change of a
-// node is only noted; a shape's scores are brought up to date when the shape is next asked for, and
-// only for the nodes that changed since.
+// Finds the best node for a task without looking at every node. It keeps, per task shape, one byte
+// per node (score + 1, or 0 where the task does not fit) and the maximum of each block of 64 nodes.
+// A change of a node is only noted; a shape's scores are brought up to date when the shape is next
+// asked for, and only for the nodes that changed since.
 //
-// It is an index beside the state: built from it, told of every change, never stored and never copied.
-// best_by_scan() is its plain twin for tests.
+// It is an index beside the state: built from it, told of every change, never stored and never
+// copied. best_by_scan() is its plain twin for tests.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class ScoreIndex {
   // All scores are void: another scorer from now on.
   void forget_scores();
 
-  // The best node for the shape, or nothing when it fits nowhere. Shape numbers are dense. `draw` decides
-  // between the best when the tie is broken uniformly.
+  // The best node for the shape, or nothing when it fits nowhere. Shape numbers are dense. `draw`
+  // decides between the best when the tie is broken uniformly.
   std::optional<ScoredNode> best(const NodeView& nodes, ShapeIndex number, const Shape& shape,
                                  const NodeScorer& scorer, TieBreak tie_break, std::uint64_t draw);
 
@@ -69,7 +69,8 @@ class ScoreIndex {
 };
 
 // The definition of "best": looks at every node.
-std::optional<ScoredNode> best_by_scan(const NodeView& nodes, const Shape& shape, const NodeScorer& scorer,
-                                       TieBreak tie_break, std::uint64_t draw);
+std::optional<ScoredNode> best_by_scan(const NodeView& nodes, const Shape& shape,
+                                       const NodeScorer& scorer, TieBreak tie_break,
+                                       std::uint64_t draw);
 
 }  // namespace weir::schedule

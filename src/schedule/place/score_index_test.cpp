@@ -28,8 +28,10 @@ class CoresLeft final : public NodeScorer {
   }
 };
 
-std::optional<ScoredNode> ask(ScoreIndex& index, const NodeTable& nodes, const Shape& shape, std::uint32_t number = 0) {
-  return index.best(NodeView{nodes}, ShapeIndex{number}, shape, CoresLeft{}, TieBreak::first_in_order, 0);
+std::optional<ScoredNode> ask(ScoreIndex& index, const NodeTable& nodes, const Shape& shape,
+                              std::uint32_t number = 0) {
+  return index.best(NodeView{nodes}, ShapeIndex{number}, shape, CoresLeft{},
+                    TieBreak::first_in_order, 0);
 }
 
 TEST(ScoreIndex, FindsTheHighestScoreAndOnTiesTheFirstNode) {
@@ -83,7 +85,8 @@ TEST(ScoreIndex, SurvivesMoreChangesThanItRemembers) {
   EXPECT_EQ(ask(index, nodes, a_task()), (ScoredNode{NodeIndex{0}, 77}));
 }
 
-// The invariant the whole design rests on: whatever happens to nodes, the index says what a scan would.
+// The invariant the whole design rests on: whatever happens to nodes, the index says what a scan
+// would.
 RC_GTEST_PROP(ScoreIndex, ChoosesLikeAScanOfAllNodes, ()) {
   const Cluster cluster = any_cluster(200);
   const ClusterLayout layout = make_layout(cluster, listed_order(cluster));
@@ -102,7 +105,8 @@ RC_GTEST_PROP(ScoreIndex, ChoosesLikeAScanOfAllNodes, ()) {
     const Shape& shape = menu[number];
     const auto draw = *rc::gen::arbitrary<std::uint64_t>();
     const NodeView view{nodes};
-    const auto fast = index.best(view, ShapeIndex{number}, shape, *scorer, row.policy->tie_break(), draw);
+    const auto fast =
+        index.best(view, ShapeIndex{number}, shape, *scorer, row.policy->tie_break(), draw);
     RC_ASSERT(fast == best_by_scan(view, shape, *scorer, row.policy->tie_break(), draw));
     if (fast) {
       const GpuMask mask = scorer->choose_gpus(view[fast->node], shape, draw);

@@ -2,8 +2,8 @@
 //
 // FGD's score of a gain d (in milli-GPU of fragment removed): floor(100 sigmoid(d / 1000)), 0..99.
 // The coarse steps are part of the published policy: near 0 one point is 40 milli-GPU, and finer
-// scores place worse (docs/models/fragmentation.md). Gains come as integers D = W d and are compared with
-// integer thresholds, so no floating point decides.
+// scores place worse (docs/models/fragmentation.md). Gains come as integers D = W d and are
+// compared with integer thresholds, so no floating point decides.
 #pragma once
 
 #include <array>

@@ -43,7 +43,8 @@ RC_GTEST_PROP(SigmoidScale, EqualsTheFormulaAwayFromTheSteps, ()) {
   const auto gain = *rc::gen::inRange<std::int64_t>(-9000, 9000);
   const double exact = 100.0 / (1.0 + std::exp(-static_cast<double>(gain) / 1000.0));
   RC_PRE(gain == 0 || std::abs(exact - std::round(exact)) > 1e-6);
-  RC_ASSERT(SigmoidScale{weight}.score(weight * gain) == score_in_floating_point(static_cast<double>(gain)));
+  RC_ASSERT(SigmoidScale{weight}.score(weight * gain) ==
+            score_in_floating_point(static_cast<double>(gain)));
 }
 
 RC_GTEST_PROP(SigmoidScale, MoreGainNeverScoresLess, ()) {
