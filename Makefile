@@ -103,7 +103,7 @@ deps-fuzz:
 deps-tidy:
 	@tools/install_deps.sh core tests clang tidy
 deps-coverage:
-	@tools/install_deps.sh core tests coverage
+	@tools/install_deps.sh core tests nightly
 
 build/%/build.ninja: CMakePresets.json
 	@cmake --preset $*

@@ -12,22 +12,22 @@ set -euo pipefail
 
 declare -A packages=(
   # Compile and link the weir program.
-  [core]="g++ cmake ninja-build ccache git ca-certificates
+  [core]="g++ cmake ninja-build ccache git
           libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev zlib1g-dev"
-  # Unit, property and system tests, and the benchmarks.
-  [tests]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3"
+  # Unit, property and system tests.
+  [tests]="libgtest-dev libgmock-dev librapidcheck-dev"
   # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
   [clang]="clang-14 libclang-rt-14-dev llvm-14"
   # Layout.
   [format]="clang-format-14"
   # Static analysis; needs the group clang as well.
   [tidy]="clang-tidy-14"
-  # The coverage report of the nightly run.
-  [coverage]="lcov"
+  # The coverage report, and the comparison of the full sweep with the published results.
+  [nightly]="lcov python3"
   # A clean machine inside this one: tools/fresh_machine.sh.
   [chroot]="debootstrap"
 )
-readonly all_groups="core tests format clang tidy coverage chroot"
+readonly all_groups="core tests format clang tidy nightly chroot"
 
 fail() {
   echo "install_deps: $*" >&2
