@@ -209,7 +209,9 @@ inline const PolicyRow& any_policy() {
 
 // A history for the cluster: submissions, endings (also of jobs that do not run), nodes lost and
 // returned.
-inline Event any_event(const Cluster& cluster, std::uint64_t jobs_so_far, std::int64_t at_second) {
+// Shapes come from a menu: the same one must be asked for again and again.
+inline Event any_event(const Cluster& cluster, const std::vector<Shape>& menu,
+                       std::uint64_t jobs_so_far, std::int64_t at_second) {
   const Time at{from_seconds(at_second)};
   const int what = *rc::gen::weightedElement<int>({{12, 0}, {6, 1}, {1, 2}, {1, 3}});
   const NodeId node{*rc::gen::inRange<std::uint64_t>(0, cluster.nodes.size() + 2)};
@@ -221,7 +223,8 @@ inline Event any_event(const Cluster& cluster, std::uint64_t jobs_so_far, std::i
     case 3:
       return {at, NodeReturned{node}};
     default:
-      return {at, JobSubmitted{any_shape(), static_cast<std::int32_t>(any_of({1, 1, 1, 2, 5}))}};
+      return {at, JobSubmitted{*rc::gen::elementOf(menu),
+                               static_cast<std::int32_t>(any_of({1, 1, 1, 2, 5}))}};
   }
 }
 

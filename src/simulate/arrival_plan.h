@@ -24,7 +24,7 @@ class ArrivalPlan {
   // Requires: workload.has_timing(), load_percent > 0, capacity > 0.
   ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_percent);
 
-  std::size_t size() const { return first_pass_.size() * passes_; }
+  std::size_t size() const { return first_pass_.size() * static_cast<std::size_t>(passes_); }
   // Position in workload.jobs of the n-th arrival.
   std::uint32_t job(std::size_t n) const { return first_pass_[n % first_pass_.size()].job; }
   Time arrival(std::size_t n) const;

@@ -188,6 +188,7 @@ TEST(Core, LearnsTheTargetWorkloadFromSubmissions) {
 
 struct History {
   Cluster cluster = any_cluster();
+  std::vector<Shape> menu = {any_shape(), any_shape(), any_shape(), any_shape()};
   QueueRule rule = *rc::gen::element(QueueRule::drop, QueueRule::fifo, QueueRule::backfill);
   const PolicyRow& policy = any_policy();
   bool learns = *rc::gen::arbitrary<bool>();
@@ -195,7 +196,7 @@ struct History {
 
   Core core() const { return Core{{policy.policy, 42, rule}, fresh_state(cluster, learns)}; }
   Event next(const Core& core, int step) const {
-    return any_event(cluster, core.state().jobs.size(), step);
+    return any_event(cluster, menu, core.state().jobs.size(), step);
   }
 };
 
@@ -228,6 +229,10 @@ RC_GTEST_PROP(CoreHistory, NoNodeIsEverOverfullAndWhatIsTakenIsWhatRunningJobsHo
       }
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
+      // Checked by hand: the gate itself is under test.
+      RC_ASSERT(expected[i].free_cpu >= MilliCpu{0});
+      RC_ASSERT(expected[i].free_memory >= Mebibytes{0});
+      for (const std::int16_t free : expected[i].free_gpu) RC_ASSERT(free >= 0 && free <= 1000);
       expected[i].is_up = core.state().nodes[i].is_up;
       RC_ASSERT(core.state().nodes[i] == expected[i]);
     }

@@ -28,12 +28,18 @@ constexpr std::string_view kFgdPaper = "Weng et al., USENIX ATC 2023";
 
 const std::array kPolicies{
     PolicyRow{"random", "Any node and any GPU that fits", kFgdPaper, &kRandom},
-    PolicyRow{"dot-product", "The node whose free resources align least with the task", kFgdPaper, &kDotProduct},
-    PolicyRow{"clustering", "Keeps tasks with the same number of GPUs together", kFgdPaper, &kClustering},
-    PolicyRow{"packing", "GPUs in use first, then nodes in use, then idle nodes", kFgdPaper, &kPacking},
-    PolicyRow{"best-fit", "The node with the least CPU and GPU left after placing", kFgdPaper, &kBestFit},
-    PolicyRow{"fgd", "Where the task adds the least fragment for the tasks to come", kFgdPaper, &kFgd},
-    PolicyRow{"fgd-plus", "FGD that also minds scarce GPU models and the CPU that idle GPUs will need",
+    PolicyRow{"dot-product", "The node whose free resources align least with the task", kFgdPaper,
+              &kDotProduct},
+    PolicyRow{"clustering", "Keeps tasks with the same number of GPUs together", kFgdPaper,
+              &kClustering},
+    PolicyRow{"packing", "GPUs in use first, then nodes in use, then idle nodes", kFgdPaper,
+              &kPacking},
+    PolicyRow{"best-fit", "The node with the least CPU and GPU left after placing", kFgdPaper,
+              &kBestFit},
+    PolicyRow{"fgd", "Where the task adds the least fragment for the tasks to come", kFgdPaper,
+              &kFgd},
+    PolicyRow{"fgd-plus",
+              "FGD that also minds scarce GPU models and the CPU that idle GPUs will need",
               "weir, docs/models/fragmentation.md", &kFgdPlus},
     PolicyRow{"ev-plus", "Where the node loses the least value for the tasks likely to come next",
               "weir, docs/models/fragmentation.md", &kExpectedValue},
@@ -41,11 +47,14 @@ const std::array kPolicies{
 
 }  // namespace
 
-std::span<const PolicyRow> placement_policies() { return kPolicies; }
+std::span<const PolicyRow> placement_policies() {
+  return kPolicies;
+}
 
 const PlacementPolicy* find_placement_policy(std::string_view name) {
-  const auto row = std::find_if(kPolicies.begin(), kPolicies.end(),
-                                [name](const PolicyRow& candidate) { return candidate.name == name; });
+  const auto row =
+      std::find_if(kPolicies.begin(), kPolicies.end(),
+                   [name](const PolicyRow& candidate) { return candidate.name == name; });
   return row == kPolicies.end() ? nullptr : row->policy;
 }
 
