@@ -99,6 +99,10 @@ CommandSpec simulate_spec() {
             .choices = {"oracle", "learned"},
             .help = "What policies know of the tasks to come: the whole list, or what they saw so "
                     "far."},
+           {.name = "bound",
+            .type = OptionType::flag,
+            .help = "Also tell how much GPU any policy could allocate at best (a relaxation: "
+                    "fractions of nodes, all demand known). Inflation only."},
            {.name = "threads",
             .type = OptionType::integer,
             .unit = "threads",

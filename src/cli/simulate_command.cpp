@@ -60,6 +60,7 @@ Diagnostics check_options(const OptionValues& options) {
   only_with("load", "churn");
   only_with("queue", "churn");
   only_with("node-order", "inflation");
+  only_with("bound", "inflation");
   for (const double load : options.numbers("load")) {
     if (!whole_percent(load)) {
       mistakes.add({{}, 0, "--load", fmt::format("{}", load), "a load with at most two decimals"});
@@ -118,6 +119,7 @@ simulate::SweepConfig sweep_config(const OptionValues& options) {
   config.expectation = options.text("workload") == "learned" ? simulate::Expectation::learned
                                                              : simulate::Expectation::oracle;
   config.timing = options.flag("timing");
+  config.bound = options.flag("bound");
   return config;
 }
 

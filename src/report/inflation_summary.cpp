@@ -51,6 +51,7 @@ InflationSummary summarise_runs(std::span<const InflationOutcome* const> runs) {
   summary.failed_cpu_only =
       spread_over(runs, [&](const InflationOutcome& run) { return amount(run.failed_cpu_only); });
   summary.stranded_gpus = spread_over(runs, stranded_gpus);
+  summary.bound_percent = first.bound_percent;
   summary.decision_us = spread_over(runs, [](const InflationOutcome& run) {
     return run.timing ? std::optional{run.timing->decision_us_mean} : std::nullopt;
   });

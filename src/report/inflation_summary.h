@@ -29,7 +29,8 @@ struct InflationSummary {
   std::optional<Spread> failed_cpu_only;
   // GPUs not allocated when demand for all of them has arrived.
   std::optional<Spread> stranded_gpus;
-  std::optional<Spread> decision_us;  // when it was measured
+  std::optional<double> bound_percent;  // of the list, when it was computed
+  std::optional<Spread> decision_us;    // when it was measured
 };
 
 // In the order in which list and policy first appear.

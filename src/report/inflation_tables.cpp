@@ -14,11 +14,12 @@ using Figure = std::function<std::string(const InflationSummary&)>;
 struct FigureColumn {
   std::string heading;
   Figure figure;
+  bool is_bounded = false;  // the relaxation bound limits this figure
 };
 
 std::vector<FigureColumn> figures_of(const InflationSummary& summary) {
   std::vector<FigureColumn> columns = {
-      {"allocated % at 100 %", [](const auto& s) { return to_string(s.allocated[100], 2); }},
+      {"allocated % at 100 %", [](const auto& s) { return to_string(s.allocated[100], 2); }, true},
       {"allocated % at 130 %", [](const auto& s) { return to_string(s.allocated[130], 2); }},
       {"fragmented % at 100 %", [](const auto& s) { return to_string(s.fragmented[100], 2); }},
       {"GPUs stranded", [](const auto& s) { return to_string(s.stranded_gpus, 1); }},
@@ -53,6 +54,12 @@ Table policy_table(const ListSummary& list) {
     for (const FigureColumn& column : figures) row.push_back(column.figure(summary));
     table.rows.push_back(std::move(row));
   }
+  if (const auto& bound = list.policies.front().bound_percent) {
+    std::vector<std::string> row(table.columns.size(), "-");
+    row[0] = "no policy above";
+    row[1] = fmt::format("{:.2f}", *bound);
+    table.rows.push_back(std::move(row));
+  }
   return table;
 }
 
@@ -64,10 +71,14 @@ Table list_table(std::span<const ListSummary> lists, const FigureColumn& column)
   for (const InflationSummary& summary : lists.front().policies) {
     table.columns.push_back({summary.policy, Align::right});
   }
+  const bool has_bound = column.is_bounded && lists.front().policies.front().bound_percent;
+  if (has_bound) table.columns.push_back({"no policy above", Align::right});
   for (const ListSummary& list : lists) {
     std::vector<std::string> row = {list.workload};
     for (const InflationSummary& summary : list.policies) row.push_back(column.figure(summary));
     row.resize(table.columns.size(), "-");
+    if (has_bound)
+      row.back() = fmt::format("{:.2f}", list.policies.front().bound_percent.value_or(100));
     table.rows.push_back(std::move(row));
   }
   return table;

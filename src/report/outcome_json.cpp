@@ -2,6 +2,7 @@
 #include "report/outcome_json.h"
 
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -55,6 +56,7 @@ Json to_json(const InflationOutcome& run) {
                {"allocated", curve(run, &ArrivalCell::allocated_milli, run.capacity.value)},
                {"fragmented",
                 curve(run, &ArrivalCell::fragmented_micro, run.capacity.value * kMicroPerMilli)}};
+  if (run.bound_percent) json["bound"] = std::round(*run.bound_percent * 100) / 100;
   add_timing(json, run.timing);
   return json;
 }

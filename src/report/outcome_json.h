@@ -2,7 +2,7 @@
 //
 // Outcomes as JSON, for programs. Percentages are rounded from exact integers to four decimals, so
 // the same runs give the same bytes on every build and number of threads. Only `timing`, present
-// when it was asked for, differs from run to run.
+// when it was asked for, differs from run to run. `bound` is there when it was asked for.
 //
 //   {"runs":[{"policy":"fgd","workload":"default","tasks_file":"...","seed":42,"tasks":10812,
 //     "failed":2469,"failed_cpu_only":0,"gpus":6212,"allocated":{"0":0.01,...,"130":95.39},

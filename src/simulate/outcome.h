@@ -51,6 +51,9 @@ struct InflationOutcome {
   std::int64_t failed_cpu_only = 0;                   // of `failed`
   std::array<ArrivalCell, kLastPercent + 1> arrived;  // index = percent of capacity arrived
   std::optional<DecisionTiming> timing;
+  // When asked for: no policy can allocate more of this list at 100 % arrived, in percent of
+  // capacity.
+  std::optional<double> bound_percent;
 
   // Percent of GPU capacity; nothing when no submission rounds to that percentage.
   std::optional<double> allocated_percent(int arrived_percent) const;

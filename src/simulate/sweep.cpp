@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/sweep.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "simulate/parallel_for.h"
+#include "simulate/relaxation_bound.h"
 
 namespace weir::simulate {
 namespace {
@@ -30,6 +32,16 @@ struct ChurnPiece {
   ChurnConfig config;
 };
 
+// Outcomes come list by list, equally many for each.
+void add_bounds(const Cluster& cluster, const std::vector<Workload>& workloads, unsigned threads,
+                std::vector<InflationOutcome>& outcomes) {
+  const std::size_t per_list = outcomes.size() / std::max<std::size_t>(1, workloads.size());
+  parallel_for(workloads.size(), threads, [&](std::size_t list) {
+    const double bound = relaxation_bound_percent(cluster, workloads[list]);
+    for (std::size_t i = 0; i < per_list; ++i) outcomes[list * per_list + i].bound_percent = bound;
+  });
+}
+
 }  // namespace
 
 std::vector<InflationOutcome> sweep_inflation(const Cluster& cluster,
@@ -44,10 +56,12 @@ std::vector<InflationOutcome> sweep_inflation(const Cluster& cluster,
       }
     }
   }
-  return run_all<InflationOutcome>(pieces, config.threads, progress,
-                                   [&](const InflationPiece& piece) {
-                                     return run_inflation(cluster, *piece.workload, piece.config);
-                                   });
+  std::vector<InflationOutcome> outcomes =
+      run_all<InflationOutcome>(pieces, config.threads, progress, [&](const InflationPiece& piece) {
+        return run_inflation(cluster, *piece.workload, piece.config);
+      });
+  if (config.bound) add_bounds(cluster, workloads, config.threads, outcomes);
+  return outcomes;
 }
 
 std::vector<ChurnOutcome> sweep_churn(const Cluster& cluster,

@@ -25,6 +25,7 @@ struct SweepConfig {
   NodeOrder node_order = NodeOrder::permuted;
   Expectation expectation = Expectation::oracle;
   bool timing = false;
+  bool bound = false;  // also compute the relaxation bound of each list; inflation only
 };
 
 std::vector<InflationOutcome> sweep_inflation(const Cluster& cluster,

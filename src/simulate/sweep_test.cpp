@@ -61,6 +61,16 @@ TEST(Sweep, ComesBackInOrderAndIsTheSameOnAnyNumberOfThreads) {
   }
 }
 
+TEST(Sweep, NoPolicyAllocatesMoreThanTheBoundOfItsList) {
+  const SweepSetup setup;
+  SweepConfig config{.policies = {"fgd", "ev-plus"}, .seeds = {1, 2}, .bound = true};
+  NoProgress quiet;
+  for (const auto& outcome : sweep_inflation(setup.cluster, setup.workloads, config, quiet)) {
+    ASSERT_TRUE(outcome.bound_percent.has_value());
+    EXPECT_LE(*outcome.allocated_percent(100), *outcome.bound_percent);
+  }
+}
+
 TEST(Sweep, ChurnCoversLoadsQueuesPoliciesAndSeeds) {
   const SweepSetup setup;
   ChurnSweepConfig config;
