@@ -13,9 +13,9 @@
 //   memory    with unit KiB, MiB, GiB or TiB, default 0
 //   gpus      0 to 16, default 0
 //   share     of the GPU, 0.001 to 1, default 1; below 1 only with gpus: 1
-//   models    GPU models it accepts, which the cluster must have; default any; one may stand
-//   without [ ] runs      how long it runs; without it the job has no timing submit    when it
-//   comes, since the start; default 0s
+//   models    GPU models it accepts, which the cluster must have; default any
+//   runs      how long it runs; without it the job has no timing
+//   submit    when it comes, since the start; default 0s
 //
 // At most 16 MiB of YAML (yaml_document.h) and a million jobs.
 #pragma once

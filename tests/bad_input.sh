@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Wrong inputs of every kind, given to the real program: exit code 2, every mistake named with file, line and field,
+# nothing written, no memory wasted.
+#
+#   tests/bad_input.sh PROGRAM     MEMORY_LIMIT_KB=200000 also limits its memory
+set -euo pipefail
+weir=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+printf '%s\n' 'sn,cpu_milli,memory_mib,gpu,model' 'n1,64000,262144,2,P100' 'n2,96000,393216,8,T4' >nodes.csv
+head='name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec'
+printf '%s\n' "$head" 'p1,4000,8192,1,500,' 'p2,4000,8192,1,1000,T4' >tasks.csv
+failures=0
+
+# expect TITLE TEXT... -- ARGUMENTS...: the program must refuse and its message must have every TEXT.
+expect() {
+  local title=$1 texts=() status=0
+  shift
+  while [[ $1 != -- ]]; do texts+=("$1"); shift; done
+  shift
+  ([[ -z ${MEMORY_LIMIT_KB:-} ]] || ulimit -v "$MEMORY_LIMIT_KB"; timeout 60 "$weir" "$@" >out.txt 2>err.txt) || status=$?
+  local verdict=ok
+  [[ $status -eq 2 ]] || verdict="exit code $status instead of 2"
+  for text in "${texts[@]}"; do grep -qF -- "$text" err.txt || verdict="no \"$text\" in the message"; done
+  [[ ! -s out.txt ]] || verdict="something was printed"
+  [[ ! -e report.html && ! -e runs.csv ]] || verdict="a file was written"
+  echo "$title: $verdict"
+  [[ $verdict == ok ]] || { failures=$((failures + 1)); cat err.txt; }
+}
+simulate() { printf '%s\n' simulate --nodes "${1:-nodes.csv}" --tasks "${2:-tasks.csv}" --report report.html --csv runs.csv; }
+with_tasks() { mapfile -t arguments < <(simulate nodes.csv "$1"); }
+with_nodes() { mapfile -t arguments < <(simulate "$1" tasks.csv); }
+
+sed '1s/num_gpu/gpus/; 1s/cpu_milli/cpu/' tasks.csv >columns.csv; with_tasks columns.csv
+expect 'two columns missing' 'columns.csv:1: column cpu_milli is missing' 'columns.csv:1: column num_gpu is missing' -- "${arguments[@]}"
+printf '%s\n' "$head" 'p1,-1,8192,1,500,' 'p2,4000,lots,1,500,' 'p3,4000,8192,1,0.5,' >cells.csv; with_tasks cells.csv
+expect 'negative and non-numeric cells' 'cells.csv:2: cpu_milli is "-1"' 'cells.csv:3: memory_mib is "lots"' 'cells.csv:4: gpu_milli is "0.5"' -- "${arguments[@]}"
+printf '%s\n' "$head" 'p1,4000,8192,2,500,' >share.csv; with_tasks share.csv
+expect 'several GPUs with a share' 'share.csv:2: gpu_milli is "500", expected 1000' -- "${arguments[@]}"
+printf '%s\n' "$head" 'p1,4000,8192,1,500,H900' >model.csv; with_tasks model.csv
+expect 'unknown GPU model' 'model.csv:2: gpu_spec is "H900"' 'T4' -- "${arguments[@]}"
+printf '%s\n' "$head" 'p1,4000,8192' >ragged.csv; with_tasks ragged.csv
+expect 'a row with too few cells' 'ragged.csv:2:' -- "${arguments[@]}"
+gzip -c tasks.csv | head -c 40 >cut.csv.gz; with_tasks cut.csv.gz
+expect 'truncated gzip' 'cut.csv.gz:' 'complete gzip file' -- "${arguments[@]}"
+: >empty.csv; with_tasks empty.csv
+expect 'empty file' 'empty.csv:' 'empty' -- "${arguments[@]}"
+truncate -s 1G line.csv; with_tasks line.csv
+expect 'a line of 1 GB' 'line.csv:1: line is "longer than 1 MiB"' -- "${arguments[@]}"
+gzip -1 -c line.csv >line.csv.gz; rm line.csv; with_tasks line.csv.gz
+expect 'a line of 1 GB in gzip' 'line.csv.gz:1: line is "longer than 1 MiB"' -- "${arguments[@]}"
+with_tasks no-such.csv
+expect 'no such file' 'no-such.csv' -- "${arguments[@]}"
+printf '%s\n' 'sn,cpu_milli,memory_mib,gpu,model' 'n1,64000,1,2,' 'n1,-5,1,99,T4' >badnodes.csv; with_nodes badnodes.csv
+expect 'mistakes in the node list' 'badnodes.csv:2: model' 'badnodes.csv:3: cpu_milli' 'badnodes.csv:3: gpu is "99"' -- "${arguments[@]}"
+{ echo "$head"; for i in $(seq 100); do echo "p$i,-1,8192,1,500,"; done; } >many.csv; with_tasks many.csv
+expect 'a hundred mistakes: twenty are shown' 'many.csv:21: cpu_milli' -- "${arguments[@]}"
+printf 'jobs:\n  - {name: a, gpsu: 1}\n  - {name: b, gpus: 99}\n' >jobs.yaml; with_tasks jobs.yaml
+expect 'mistakes in YAML' 'jobs.yaml:2:' 'gpus' 'jobs.yaml:3:' -- "${arguments[@]}"
+mapfile -t arguments < <(simulate)
+expect 'unknown policies' '--policy is "fdg"' 'did you mean fgd?' '--policy is "none"' -- "${arguments[@]}" --policy fdg,none
+expect 'wrong options' '--seeds is "x..y"' '--threads is "-3"' '--polcy' -- simulate --seeds x..y --threads -3 --polcy fgd
+
+[[ $failures -eq 0 ]] || { echo "bad_input: $failures failed" >&2; exit 1; }
