@@ -10,10 +10,17 @@ namespace {
 
 constexpr std::size_t kLongestQuote = 80;
 
+// The first bytes of a text, at most `limit`, without cutting a UTF-8 character in two.
+std::string_view whole_characters(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0U) == 0x80U) --limit;
+  return text.substr(0, limit);
+}
+
 // Input is not to be trusted on the reader's terminal: long text is cut, control bytes are shown.
 std::string quoted(std::string_view text) {
   std::string shown;
-  for (const char c : text.substr(0, kLongestQuote)) {
+  for (const char c : whole_characters(text, kLongestQuote)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       shown += fmt::format("\\x{:02x}", byte);
