@@ -20,8 +20,8 @@ std::optional<GpuModelId> GpuModels::intern(std::string_view name) {
 
 std::string GpuModels::to_string(GpuModelSet set) const {
   std::vector<std::string> members;
-  for (std::uint8_t id = 0; id < names_.size(); ++id) {
-    if (set.contains(GpuModelId{id})) members.push_back(names_[id]);
+  for (std::size_t id = 0; id < names_.size(); ++id) {
+    if (set.contains(GpuModelId{static_cast<std::uint8_t>(id)})) members.push_back(names_[id]);
   }
   std::sort(members.begin(), members.end());
   std::string joined;

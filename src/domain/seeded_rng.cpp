@@ -2,6 +2,7 @@
 #include "domain/seeded_rng.h"
 
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <numbers>
 
@@ -49,6 +50,7 @@ std::uint64_t SeededRng::next() {
 }
 
 std::uint64_t SeededRng::below(std::uint64_t bound) {
+  assert(bound > 0 && "there is nothing below 0");
   // Lemire's multiplication method with rejection: exactly uniform.
   __extension__ using Wide = unsigned __int128;
   const std::uint64_t threshold = (0 - bound) % bound;

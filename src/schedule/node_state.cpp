@@ -109,6 +109,7 @@ GpuMask tightest_gpus(const NodeState& node, const Shape& shape) {
     if (free < shape.gpu_share.value) continue;
     if (best < 0 || free < node.free_gpu[static_cast<std::size_t>(best)]) best = gpu;
   }
+  assert(best >= 0 && "the task must fit");
   GpuMask mask;
   mask.insert(best);
   return mask;

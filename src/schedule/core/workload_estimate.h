@@ -23,7 +23,7 @@ class WorkloadEstimate {
   static constexpr std::int64_t kFirstReview = 64;    // submissions; then at each doubling
   static constexpr std::int64_t kReviewInterval = 1'024;  // and at least this often
 
-  void observe(const Shape& shape);
+  void observe(const Shape& requested);
 
   std::int64_t observed() const { return observed_; }
 

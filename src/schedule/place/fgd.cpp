@@ -2,6 +2,7 @@
 #include "schedule/place/fgd.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "schedule/place/cpu_shortage.h"
 #include "schedule/place/fragmentation.h"
@@ -23,6 +24,7 @@ GpuMask first_best_gpu(const NodeState& node, const Shape& shape, const SigmoidS
     best_score = score;
     best_gpu = gpu;
   }
+  assert(best_gpu >= 0 && "the task must fit");
   GpuMask mask;
   mask.insert(best_gpu);
   return mask;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/place/random.h"
 
+#include <cassert>
+
 namespace weir::schedule {
 namespace {
 
@@ -14,6 +16,7 @@ class RandomScorer final : public NodeScorer {
     std::uint64_t fitting = 0;
     for (const std::int16_t free : node.free_gpu)
       fitting += free >= shape.gpu_share.value ? 1U : 0U;
+    assert(fitting > 0 && "the task must fit");
     std::uint64_t skip = draw % fitting;  // at most 16 of 2^64: the bias is nil
     GpuMask mask;
     for (int gpu = 0; mask.count() == 0; ++gpu) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -135,6 +136,7 @@ std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex num
   if (tie_break == TieBreak::uniform) {
     const auto ties =
         static_cast<std::uint64_t>(std::count(table.entries.begin(), table.entries.end(), best));
+    assert(ties > 0 && "the best entry stands somewhere");
     position = position_of_equal(table.entries, best, draw % ties);
   } else {
     const auto* block = static_cast<const std::uint8_t*>(
