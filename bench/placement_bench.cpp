@@ -72,8 +72,8 @@ Run placement_only(const Setup& setup, const schedule::PlacementPolicy& policy) 
     if (known == shapes.end()) shapes.push_back(job.spec.shape);
   }
   Run run;
-  const auto start = Clock::now();
   schedule::Placer placer{policy, 42, state};
+  const auto start = Clock::now();
   std::uint64_t job = 0;
   for (const std::uint32_t submission : setup.submissions) {
     const Shape& shape = setup.spec(submission).shape;

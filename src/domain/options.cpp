@@ -325,60 +325,6 @@ std::string expected_value(const OptionSpec& option) {
   return "";
 }
 
-namespace {
-
-// Edit distance in which swapping two neighbours counts once ("fdg" is one slip away from "fgd").
-std::size_t slips(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before_last(b.size() + 1);
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before_last = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before_last[j - 2] + 1);
-      }
-    }
-  }
-  return row[b.size()];
-}
-
-// Names are compared without case, dashes and underscores: "BestFit" is "best-fit".
-std::string bare(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    if (c == '-' || c == '_') continue;
-    result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return result;
-}
-
-}  // namespace
-
-std::optional<std::string> nearest_name(std::string_view wrong,
-                                        std::span<const std::string> names) {
-  constexpr std::size_t kLongestName = 64;
-  if (wrong.empty() || wrong.size() > kLongestName) return std::nullopt;
-  const std::string bare_wrong = bare(wrong);
-  std::optional<std::string> nearest;
-  std::size_t fewest = std::max<std::size_t>(1, bare_wrong.size() / 3) + 1;
-  for (const std::string& name : names) {
-    const std::size_t count = slips(bare_wrong, bare(name));
-    if (count < fewest) {
-      fewest = count;
-      nearest = name;
-    }
-  }
-  return nearest;
-}
-
-std::string did_you_mean(std::string_view wrong, std::span<const std::string> names) {
-  const auto nearest = nearest_name(wrong, names);
-  return nearest ? fmt::format("; did you mean {}?", *nearest) : "";
-}
+namespace {}  // namespace
 
 }  // namespace weir

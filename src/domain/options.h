@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "domain/diagnostics.h"
+#include "domain/nearest_name.h"
 #include "domain/result.h"
 
 namespace weir {
@@ -122,11 +123,5 @@ Result<OptionValues> read_options(const CommandSpec& command,
 
 // "1..64", "one of fifo, backfill", "0.01 or more"; what a value of this option has to be.
 std::string expected_value(const OptionSpec& option);
-
-// The name a user most likely meant, or nothing when none is near.
-std::optional<std::string> nearest_name(std::string_view wrong, std::span<const std::string> names);
-
-// "; did you mean fgd?", or nothing.
-std::string did_you_mean(std::string_view wrong, std::span<const std::string> names);
 
 }  // namespace weir

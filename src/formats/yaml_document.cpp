@@ -10,7 +10,7 @@
 #include <istream>
 #include <streambuf>
 
-#include "formats/close_match.h"
+#include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
 
 namespace weir::formats {
@@ -250,7 +250,7 @@ void YamlFields::check_keys(std::span<const std::string_view> keys) {
     const auto same_key = [&](const auto& other) { return other.first.text() == key.text(); };
     if (!key.is_text() || std::find(keys.begin(), keys.end(), key.text()) == keys.end()) {
       std::string expected = fmt::format("one of {}", fmt::join(keys, ", "));
-      if (const auto meant = close_match(key.text(), keys)) {
+      if (const auto meant = nearest_name(key.text(), keys)) {
         expected += fmt::format("; did you mean {}?", *meant);
         misspelt_.push_back(*meant);
       }
