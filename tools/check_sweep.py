@@ -112,7 +112,7 @@ def print_table(title, head, rows, markdown):
 def print_tables(lists, policies, ours, wanted, bounds, failures, markdown):
     for arrived in ("100", "130"):
         bounded = arrived == "100" and bounds
-        head = ["list", *policies] + (["no policy above"] if bounded else [])
+        head = ["list", *policies] + (["bound"] if bounded else [])
         rows = []
         for trace in lists:
             row = [trace] + [f"{ours[('allocated', trace, policy, arrived)]:.2f}" for policy in policies]

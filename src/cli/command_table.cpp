@@ -101,8 +101,8 @@ CommandSpec simulate_spec() {
                     "far."},
            {.name = "bound",
             .type = OptionType::flag,
-            .help = "Also tell how much GPU any policy could allocate at best (a relaxation: "
-                    "fractions of nodes, all demand known). Inflation only."},
+            .help = "Also tell how much GPU any policy could allocate of this mix of tasks (a "
+                    "relaxation: fractions of nodes, all demand known). Inflation only."},
            {.name = "threads",
             .type = OptionType::integer,
             .unit = "threads",

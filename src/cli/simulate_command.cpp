@@ -21,6 +21,8 @@
 #include "report/outcome_json.h"
 #include "report/text_table.h"
 #include "schedule/place/policies.h"
+#include "simulate/arrival_plan.h"
+#include "simulate/inflation.h"
 #include "simulate/sweep.h"
 
 namespace weir::cli {
@@ -52,9 +54,9 @@ Diagnostics check_options(const OptionValues& options) {
     if (options.is_given(option) && options.text("protocol") != protocol) {
       mistakes.add({{},
                     0,
-                    fmt::format("--{}", option),
-                    "given",
-                    fmt::format("--protocol {} with it", protocol)});
+                    fmt::format("--protocol (which --{} needs)", option),
+                    options.text("protocol"),
+                    protocol});
     }
   };
   only_with("load", "churn");
@@ -82,6 +84,32 @@ Diagnostics check_options(const OptionValues& options) {
   return mistakes;
 }
 
+// A list with hardly any GPU demand would make a run endless.
+void check_length(const OptionValues& options, const SimulationInputs& inputs, std::size_t list,
+                  Diagnostics& mistakes) {
+  const Workload& workload = inputs.workloads[list];
+  const MilliGpu capacity = inputs.cluster.gpu_capacity();
+  if (capacity == MilliGpu{0} || workload.gpu_demand() == MilliGpu{0}) return;
+  const std::string& file = inputs.tasks_files[list];
+  if (!is_churn(options)) {
+    const std::int64_t submissions = simulate::expected_submissions(workload, capacity);
+    if (submissions > simulate::kMostSubmissions) {
+      mistakes.add(
+          {file, 0, "number of tasks to reach 130 % of the GPUs", fmt::format("{}", submissions),
+           fmt::format("at most {}: a list that asks for more GPU", simulate::kMostSubmissions)});
+    }
+    return;
+  }
+  if (!workload.has_timing()) return;
+  for (const double load : options.numbers("load")) {
+    const int percent = whole_percent(load).value_or(100);
+    if (!simulate::ArrivalPlan{workload, capacity, percent}.is_too_long()) continue;
+    mistakes.add({file, 0, fmt::format("length of the run at load {}", load),
+                  "years, or millions of passes",
+                  "run times closer to each other, or more GPU work in the list"});
+  }
+}
+
 Diagnostics check_inputs(const OptionValues& options, const SimulationInputs& inputs) {
   Diagnostics mistakes;
   const std::string nodes = options.has("nodes") ? options.text("nodes") : "";
@@ -94,6 +122,7 @@ Diagnostics check_inputs(const OptionValues& options, const SimulationInputs& in
       mistakes.add(
           {inputs.tasks_files[i], 0, "GPU demand", "0", "at least one task that uses a GPU"});
     }
+    check_length(options, inputs, i, mistakes);
     if (is_churn(options) && !workload.has_timing()) {
       mistakes.add({inputs.tasks_files[i],
                     0,

@@ -198,7 +198,8 @@ TEST_F(SimulateCommand, TellsTheMistakesOfAllFiles) {
 }
 
 TEST_F(SimulateCommand, RefusesOptionsThatDoNotGoTogether) {
-  expect_refused(simulate({"--nodes", nodes_, "--tasks", tasks_, "--load", "0.9"}), "--load is");
+  expect_refused(simulate({"--nodes", nodes_, "--tasks", tasks_, "--load", "0.9"}),
+                 "--protocol (which --load needs) is \"inflation\", expected churn");
   expect_refused(simulate({"--nodes", nodes_}), "--tasks is missing");
   expect_refused(simulate({"--tasks", tasks_}), "--nodes is missing");
   expect_refused(

@@ -7,6 +7,8 @@
 namespace weir {
 namespace {
 
+__extension__ using Wide = __int128;
+
 auto shape_key(const Shape& shape) {
   return std::tuple{shape.cpu, shape.gpu_share, shape.gpu_count, shape.models, shape.memory};
 }
@@ -42,11 +44,13 @@ TargetWorkload make_target_workload(std::vector<ExpectedShape> counts, int cover
 
   TargetWorkload target;
   std::int64_t all = 0;
+  Wide cpu = 0;  // a million gangs of ten thousand million-core tasks do not fit 64 bits
   for (const ExpectedShape& entry : counts) {
     all += entry.count;
-    target.cpu_demand += entry.shape.cpu * entry.count;
+    cpu += static_cast<Wide>(entry.shape.cpu.value) * entry.count;
     target.gpu_demand += entry.shape.gpu_total() * entry.count;
   }
+  target.cpu_demand = MilliCpu{static_cast<std::int64_t>(std::min<Wide>(cpu, INT64_MAX))};
   for (const ExpectedShape& entry : counts) {
     if (target.total * 100 >= all * coverage_percent) break;
     target.shapes.push_back(entry);

@@ -15,7 +15,7 @@ namespace weir::formats {
 inline constexpr MilliCpu kMostCpu{1'000'000'000};                         // a million cores
 inline constexpr Mebibytes kMostMemory{std::int64_t{1} << 34};             // 16 PiB
 inline constexpr std::int64_t kMostSeconds = std::int64_t{36525} * 86400;  // a century
-inline constexpr std::int32_t kMostReplicas = 1'000'000;
+inline constexpr std::int32_t kMostReplicas = 10'000;
 
 // Of a YAML file, where one line can stand for many nodes or jobs.
 inline constexpr std::size_t kMostNodes = 1'000'000;

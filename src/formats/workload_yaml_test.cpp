@@ -71,7 +71,7 @@ TEST(WorkloadYaml, ReportsEveryMistakeAtOnce) {
             "dir/night.yaml:5: models is \"T4\", expected no models, because there are no gpus\n"
             "dir/night.yaml:5: runs is missing, expected a duration such as 2h30m, because submit "
             "is given\n"
-            "dir/night.yaml:6: replicas is \"0\", expected an integer from 1 to 1000000\n"
+            "dir/night.yaml:6: replicas is \"0\", expected an integer from 1 to 10000\n"
             "dir/night.yaml:6: memory is \"1\", expected whole MiB up to 16384TiB with unit KiB, "
             "MiB, GiB or TiB, such as 384GiB\n"
             "dir/night.yaml:6: runs is \"90\", expected a duration up to 36525d in d, h, m, s, "

@@ -31,12 +31,21 @@ TEST(InflationSummary, PutsSeedsOfOneListAndPolicyTogether) {
   EXPECT_EQ(lists[1].workload, "gpuspec33");
 }
 
-TEST(InflationSummary, APercentageWithoutSamplesHasNoFigure) {
+TEST(InflationSummary, APercentageWithoutSamplesHasTheFigureOfTheOneBefore) {
   simulate::InflationOutcome run = a_run("fgd", 42, 94);
   run.arrived[100] = {};
+  run.arrived[99].allocated_milli.add(run.capacity.value / 2);
   const auto summaries = summarise(std::vector{run});
-  EXPECT_FALSE(summaries[0].allocated[100]);
-  EXPECT_FALSE(summaries[0].stranded_gpus);
+  ASSERT_TRUE(summaries[0].allocated[100]);
+  EXPECT_EQ(summaries[0].allocated[100]->mean, summaries[0].allocated[99]->mean);
+  EXPECT_TRUE(summaries[0].stranded_gpus);
+}
+
+TEST(InflationSummary, WithoutAnySampleThereIsNoFigure) {
+  simulate::InflationOutcome run = a_run("fgd", 42, 94);
+  run.arrived = {};
+  EXPECT_FALSE(summarise(std::vector{run})[0].allocated[100]);
+  EXPECT_FALSE(summarise(std::vector{run})[0].stranded_gpus);
 }
 
 TEST(InflationSummary, AClusterWithoutGpusHasNoPercentages) {

@@ -56,7 +56,7 @@ Table policy_table(const ListSummary& list) {
   }
   if (const auto& bound = list.policies.front().bound_percent) {
     std::vector<std::string> row(table.columns.size(), "-");
-    row[0] = "no policy above";
+    row[0] = "bound";
     row[1] = fmt::format("{:.2f}", *bound);
     table.rows.push_back(std::move(row));
   }
@@ -72,7 +72,7 @@ Table list_table(std::span<const ListSummary> lists, const FigureColumn& column)
     table.columns.push_back({summary.policy, Align::right});
   }
   const bool has_bound = column.is_bounded && lists.front().policies.front().bound_percent;
-  if (has_bound) table.columns.push_back({"no policy above", Align::right});
+  if (has_bound) table.columns.push_back({"bound", Align::right});
   for (const ListSummary& list : lists) {
     std::vector<std::string> row = {list.workload};
     for (const InflationSummary& summary : list.policies) row.push_back(column.figure(summary));

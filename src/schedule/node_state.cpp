@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 
 namespace weir::schedule {
 namespace {
@@ -41,6 +42,14 @@ MilliGpu NodeState::free_gpu_total() const {
   std::int64_t total = 0;
   for (const std::int16_t free : free_gpu) total += free;
   return MilliGpu{total};
+}
+
+bool StateOrder::operator()(const NodeState& a, const NodeState& b) const {
+  const auto key = [](const NodeState& node) {
+    return std::tie(node.free_cpu, node.free_memory, node.free_gpu, node.gpu_tasks, node.gpu_count,
+                    node.model, node.is_up);
+  };
+  return key(a) < key(b);
 }
 
 NodeState empty_state(const Node& node) {

@@ -38,6 +38,11 @@ struct NodeState {
 };
 static_assert(sizeof(NodeState) <= 64, "a node's state should stay within one cache line");
 
+// A total order over states, to find equal ones. It has no other meaning.
+struct StateOrder {
+  bool operator()(const NodeState& a, const NodeState& b) const;
+};
+
 // The node with nothing on it.
 NodeState empty_state(const Node& node);
 

@@ -40,11 +40,18 @@ ArrivalPlan::ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_p
             arrival.run_time.count();
   }
   // Offered load = work / (capacity x pass length), so the load fixes the length.
-  pass_length_ =
-      std::max(Duration{1}, Duration{static_cast<std::int64_t>(
-                                work * 100 / (static_cast<Wide>(capacity.value) * load_percent))});
-  passes_ = std::max<std::int64_t>(
-      2, (kSpanInLongestRuns * longest + pass_length_ - Duration{1}) / pass_length_);
+  const Wide length =
+      std::max<Wide>(1, work * 100 / (static_cast<Wide>(capacity.value) * load_percent));
+  const Wide passes =
+      std::max<Wide>(2, (kSpanInLongestRuns * longest.count() + length - 1) / length);
+  if (passes * static_cast<Wide>(first_pass_.size()) > kMostArrivals ||
+      passes * length > kLongestSpan.count()) {
+    is_too_long_ = true;
+    first_pass_.clear();
+    return;
+  }
+  pass_length_ = Duration{static_cast<std::int64_t>(length)};
+  passes_ = static_cast<std::int64_t>(passes);
 
   const Duration first = first_pass_.front().at;
   // One mean gap after the last arrival the next pass begins.

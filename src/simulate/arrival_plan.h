@@ -21,6 +21,10 @@ namespace weir::simulate {
 
 class ArrivalPlan {
  public:
+  // Beyond these a run would take hours, or its times would not fit: see is_too_long().
+  static constexpr std::int64_t kMostArrivals = 20'000'000;
+  static constexpr Duration kLongestSpan = from_seconds(std::int64_t{50} * 365 * 86'400);
+
   // Requires: workload.has_timing(), load_percent > 0, capacity > 0.
   ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_percent);
 
@@ -33,6 +37,8 @@ class ArrivalPlan {
   Time measure_from() const { return Time{pass_length_ * (passes_ / 2)}; }
   Time measure_until() const { return Time{pass_length_ * passes_}; }
   std::int64_t passes() const { return passes_; }
+  // No plan could be made: the longest run is too long against the GPU work of one pass, or the load too low.
+  bool is_too_long() const { return is_too_long_; }
 
  private:
   struct Arrival {
@@ -43,6 +49,7 @@ class ArrivalPlan {
   std::vector<Arrival> first_pass_;  // ordered by time
   Duration pass_length_{0};
   std::int64_t passes_ = 0;
+  bool is_too_long_ = false;
 };
 
 // The smallest value that at least `percent` of the values do not exceed; 0 of nothing.

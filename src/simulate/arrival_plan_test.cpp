@@ -59,6 +59,17 @@ TEST(ArrivalPlan, CapsRunTimesAtTheNinetyNinthPercentile) {
   EXPECT_EQ(plan.run_time(50), 51s);
 }
 
+TEST(ArrivalPlan, RefusesWhatWouldNeverEnd) {
+  // One second of GPU work per pass against a run of a year: 63 million passes.
+  Workload endless{"w", {job(0s, 1s, 1), job(1s, 8760h, 0)}};
+  endless.jobs[1].spec.shape = Shape{};
+  EXPECT_TRUE((ArrivalPlan{endless, MilliGpu{1000}, 100}.is_too_long()));
+  // A century of work at a load of 1 %.
+  const Workload century{"w", {job(0s, 876'000h, 1)}};
+  EXPECT_TRUE((ArrivalPlan{century, MilliGpu{1000}, 1}.is_too_long()));
+  EXPECT_EQ((ArrivalPlan{century, MilliGpu{1000}, 1}.size()), 0U);
+}
+
 TEST(ArrivalPlan, AnEmptyTraceHasNoArrivals) {
   EXPECT_EQ((ArrivalPlan{Workload{}, MilliGpu{1000}, 100}.size()), 0U);
 }

@@ -72,6 +72,15 @@ class Tally {
 
 }  // namespace
 
+std::int64_t expected_submissions(const Workload& workload, MilliGpu capacity) {
+  __extension__ using Wide = __int128;
+  const Wide demand = workload.gpu_demand().value;
+  if (demand == 0) return static_cast<std::int64_t>(workload.jobs.size());
+  const Wide wanted = static_cast<Wide>(capacity.value) * kTunedPercent / 100;
+  const Wide submissions = wanted * static_cast<Wide>(workload.jobs.size()) / demand;
+  return static_cast<std::int64_t>(std::min<Wide>(submissions, INT64_MAX));
+}
+
 std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity,
                                    std::uint64_t seed) {
   const SeededRng rng{seed};

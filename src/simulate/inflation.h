@@ -25,6 +25,11 @@ struct InflationConfig {
   bool timing = false;
 };
 
+// How many submissions a run is expected to have; a list that asks for little GPU needs many. More than
+// kMostSubmissions should be refused.
+inline constexpr std::int64_t kMostSubmissions = 20'000'000;
+std::int64_t expected_submissions(const Workload& workload, MilliGpu capacity);
+
 // The submissions of one run, made by the seed: indices into workload.jobs. Public for tests.
 std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity, std::uint64_t seed);
 

@@ -29,7 +29,7 @@ Workload list_of(int jobs, int gpus_each) {
     WorkloadJob job;
     job.spec.name = std::to_string(i);
     job.spec.shape.gpu_count = gpus_each;
-    job.spec.shape.gpu_share = kWholeGpu;
+    job.spec.shape.gpu_share = gpus_each == 0 ? MilliGpu{0} : kWholeGpu;
     workload.jobs.push_back(job);
   }
   return workload;
@@ -76,6 +76,14 @@ TEST(Inflate, DependsOnTheSeedAndNamesNotOnTheListing) {
   EXPECT_NE(before, names(43));
   std::reverse(small.workload.jobs.begin(), small.workload.jobs.end());
   EXPECT_EQ(before, names(42));
+}
+
+TEST(Inflate, ForeseesHowManySubmissionsAListNeeds) {
+  EXPECT_EQ(expected_submissions(list_of(50, 1), MilliGpu{100'000}), 130);
+  EXPECT_EQ(expected_submissions(list_of(500, 1), MilliGpu{100'000}), 130);
+  Workload little = list_of(1000, 0);
+  little.jobs[0].spec.shape = Shape{MilliCpu{1}, Mebibytes{1}, 1, MilliGpu{1}, {}};
+  EXPECT_GT(expected_submissions(little, MilliGpu{192'000}), kMostSubmissions);
 }
 
 TEST(Inflation, CountsWhatArrivedAndWhatFailed) {
@@ -136,6 +144,8 @@ TEST(Outcome, PercentagesAreOfCapacity) {
   outcome.arrived[100].fragmented_micro.add(400'000);
   EXPECT_DOUBLE_EQ(*outcome.allocated_percent(100), 37.5);
   EXPECT_DOUBLE_EQ(*outcome.fragmented_percent(100), 10.0);
+  EXPECT_DOUBLE_EQ(*outcome.allocated_percent(103), 37.5);  // nothing arrived between
+  EXPECT_EQ(outcome.allocated_percent(99), std::nullopt);
 }
 
 // The meter adds up changes; a sum over all nodes must agree after every step.

@@ -55,7 +55,8 @@ struct InflationOutcome {
   // capacity.
   std::optional<double> bound_percent;
 
-  // Percent of GPU capacity; nothing when no submission rounds to that percentage.
+  // Percent of GPU capacity when that much had arrived. Where no submission rounds to the percentage (short
+  // lists have gaps), the last one before it counts; nothing when there is none.
   std::optional<double> allocated_percent(int arrived_percent) const;
   std::optional<double> fragmented_percent(int arrived_percent) const;
 };

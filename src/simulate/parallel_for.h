@@ -9,7 +9,8 @@
 
 namespace weir::simulate {
 
-// Calls work(0) .. work(count - 1), each once. `threads` 0 means one per core.
+// Calls work(0) .. work(count - 1), each once. `threads` 0 means one per core. What a piece throws is thrown
+// again here, once all threads have stopped; later pieces are then left out.
 void parallel_for(std::size_t count, unsigned threads,
                   const std::function<void(std::size_t)>& work);
 

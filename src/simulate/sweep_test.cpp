@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 
 #include "simulate/parallel_for.h"
 #include "simulate/synth.h"
@@ -18,6 +19,16 @@ TEST(ParallelFor, DoesEachPieceOnceOnAnyNumberOfThreads) {
     for (const auto& count : done) EXPECT_EQ(count, 1);
   }
   parallel_for(0, 4, [](std::size_t) { FAIL(); });
+}
+
+TEST(ParallelFor, PassesOnWhatAPieceThrows) {
+  for (const unsigned threads : {1U, 3U}) {
+    EXPECT_THROW(parallel_for(50, threads,
+                              [](std::size_t i) {
+                                if (i == 7) throw std::bad_alloc{};
+                              }),
+                 std::bad_alloc);
+  }
 }
 
 class CountingSink final : public ProgressSink {

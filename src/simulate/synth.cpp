@@ -67,6 +67,7 @@ constexpr std::array kShapeKinds{
 constexpr double kMedianRunSeconds = 540.0;
 constexpr double kLogSigma = 2.0;
 constexpr double kMeanGapSeconds = 1583.0;
+constexpr double kLongestTraceSeconds = 20.0 * 365 * 24 * 3600;
 constexpr double kLongestRunSeconds = 30.0 * 24 * 3600;
 
 template <class Kinds>
@@ -137,6 +138,9 @@ Workload synth_workload(const SynthConfig& config, const Cluster& cluster) {
 
   Workload workload;
   workload.name = "synthetic";
+  // A very long list comes faster instead of lasting longer than a file may say.
+  const double mean_gap =
+      std::min(kMeanGapSeconds, kLongestTraceSeconds / std::max(1, config.jobs));
   double now = 0;
   for (std::int32_t i = 0; i < config.jobs; ++i) {
     const ShapeKind& kind = kShapeKinds[shapes.weighted(weights)];
@@ -151,7 +155,7 @@ Workload synth_workload(const SynthConfig& config, const Cluster& cluster) {
     const double run =
         std::min(kLongestRunSeconds, times.lognormal(std::log(kMedianRunSeconds), kLogSigma));
     job.timing = JobTiming{from_real_seconds(now), from_real_seconds(std::max(1.0, run))};
-    now += kMeanGapSeconds * times.exponential();
+    now += mean_gap * times.exponential();
     workload.jobs.push_back(std::move(job));
   }
   return workload;

@@ -2,6 +2,7 @@
 #include "schedule/core/cluster_layout.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "domain/seeded_rng.h"
@@ -17,16 +18,6 @@ std::int64_t tasks_on_empty_node(const NodeState& empty, const Shape& shape, std
   if (shape.is_cpu_only()) return tasks;
   const std::int64_t per_gpu = shape.shares_gpu() ? kWholeGpu.value / shape.gpu_share.value : 1;
   return std::min(tasks, empty.gpu_count * per_gpu / shape.gpu_count);
-}
-
-void add_to_classes(std::vector<NodeClass>& classes, const NodeState& empty) {
-  const auto known = std::find_if(classes.begin(), classes.end(),
-                                  [&](const NodeClass& one) { return one.empty == empty; });
-  if (known == classes.end()) {
-    classes.push_back(NodeClass{empty, 1});
-  } else {
-    ++known->count;
-  }
 }
 
 }  // namespace
@@ -69,13 +60,16 @@ std::vector<std::uint32_t> cpu_per_gpu_order(const Cluster& cluster) {
 ClusterLayout make_layout(const Cluster& cluster, std::vector<std::uint32_t> order) {
   ClusterLayout layout;
   layout.supply.by_model.resize(cluster.models.size());
+  std::map<NodeState, std::size_t, StateOrder> class_of;
   for (std::uint32_t index = 0; index < order.size(); ++index) {
     const Node& node = cluster.nodes[order[index]];
     const NodeState empty = empty_state(node);
     layout.ids.push_back(node.id);
     layout.empty.push_back(empty);
     layout.index_of.emplace(node.id, NodeIndex{index});
-    add_to_classes(layout.classes, empty);
+    const auto [at, is_new] = class_of.emplace(empty, layout.classes.size());
+    if (is_new) layout.classes.push_back(NodeClass{empty, 0});
+    ++layout.classes[at->second].count;
     if (node.gpu_count > 0) layout.supply.by_model[node.model.value] += kWholeGpu * node.gpu_count;
     layout.supply.total += kWholeGpu * node.gpu_count;
   }

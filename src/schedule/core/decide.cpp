@@ -19,17 +19,21 @@ class Decision {
     const JobId job = state_.next_job();
     const ShapeIndex number = placer_.number_of(state_, event.shape);
     add(JobAccepted{job, number, event.shape, event.replicas}, ReasonCode::as_reported);
-    if (rule_ == QueueRule::fifo && !state_.queue.empty()) {
+    const bool must_wait = rule_ == QueueRule::fifo && !state_.queue.empty();
+    if (!must_wait) {
+      if (auto proposal = placer_.propose(state_, job, number, event.shape, event.replicas)) {
+        return add(JobPlaced{job, std::move(proposal->placements)}, ReasonCode::best_score,
+                   proposal->score);
+      }
+    }
+    // A job that can never run must not stand in the queue: in a plain one it would block all others.
+    if (state_.layout->room_when_empty(event.shape, event.replicas) < event.replicas) {
+      return add(JobRejected{job}, ReasonCode::never_fits);
+    }
+    if (must_wait) {
       return add(JobQueued{job}, ReasonCode::waits_for_earlier, state_.queue.head()->value);
     }
-    if (auto proposal = placer_.propose(state_, job, number, event.shape, event.replicas)) {
-      return add(JobPlaced{job, std::move(proposal->placements)}, ReasonCode::best_score,
-                 proposal->score);
-    }
-    const bool never = state_.layout->room_when_empty(event.shape, event.replicas) < event.replicas;
-    if (never || rule_ == QueueRule::drop) {
-      return add(JobRejected{job}, never ? ReasonCode::never_fits : ReasonCode::no_node_fits);
-    }
+    if (rule_ == QueueRule::drop) return add(JobRejected{job}, ReasonCode::no_node_fits);
     add(JobQueued{job}, ReasonCode::no_node_fits);
   }
 

@@ -14,7 +14,7 @@ class Evolution {
     assert(record.job == state_.next_job() && "records must be folded in order, each once");
     if (record.shape_index.value == state_.shapes.size()) state_.shapes.push_back(record.shape);
     state_.jobs.push_back(JobState{{}, record.shape_index, record.replicas, JobPhase::accepted});
-    if (state_.learns_target) state_.estimate.observe(record.shape);
+    if (state_.learns_target) state_.estimate.observe(record.shape, record.replicas);
   }
 
   void operator()(const JobPlaced& record) const {

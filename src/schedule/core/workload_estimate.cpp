@@ -7,8 +7,9 @@
 
 namespace weir::schedule {
 
-void WorkloadEstimate::observe(const Shape& requested) {
+void WorkloadEstimate::observe(const Shape& requested, std::int32_t replicas) {
   const Shape shape = expected_shape(requested);
+  const std::int64_t weight = kUnit * replicas;
   ++observed_;
   if (observed_ % kHalfLife == 0) {
     for (Entry& entry : entries_) entry.count /= 2;
@@ -17,14 +18,14 @@ void WorkloadEstimate::observe(const Shape& requested) {
   const auto known = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.shape == shape; });
   if (known != entries_.end()) {
-    known->count += kUnit;
+    known->count += weight;
   } else if (entries_.size() < kMaxShapes) {
-    entries_.push_back(Entry{shape, kUnit, 0});
+    entries_.push_back(Entry{shape, weight, 0});
   } else {
     const auto rarest =
         std::min_element(entries_.begin(), entries_.end(),
                          [](const Entry& a, const Entry& b) { return a.count < b.count; });
-    *rarest = Entry{shape, rarest->count + kUnit, 0};
+    *rarest = Entry{shape, rarest->count + weight, 0};
   }
 }
 

@@ -23,7 +23,8 @@ class WorkloadEstimate {
   static constexpr std::int64_t kFirstReview = 64;    // submissions; then at each doubling
   static constexpr std::int64_t kReviewInterval = 1'024;  // and at least this often
 
-  void observe(const Shape& requested);
+  // A job of `replicas` tasks of that shape came.
+  void observe(const Shape& requested, std::int32_t replicas = 1);
 
   std::int64_t observed() const { return observed_; }
 

@@ -22,6 +22,13 @@ TEST(WorkloadEstimate, CountsShapesWithoutTheirMemory) {
   EXPECT_EQ(estimate.current().shapes[0].count, 2);
 }
 
+TEST(WorkloadEstimate, CountsEveryTaskOfAGang) {
+  WorkloadEstimate estimate;
+  estimate.observe(a_task().gpus(1), 8);
+  EXPECT_EQ(estimate.current().shapes[0].count, 8);
+  EXPECT_EQ(estimate.observed(), 1);
+}
+
 TEST(WorkloadEstimate, IsNotDueBeforeTheFirstReviewAndNotAgainWithoutDrift) {
   WorkloadEstimate estimate;
   observe(estimate, a_task().gpus(1), WorkloadEstimate::kFirstReview - 1);

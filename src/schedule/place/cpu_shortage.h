@@ -25,10 +25,10 @@ class CpuShortage {
   explicit CpuShortage(const TargetWorkload& target) {
     if (target.cpu_demand.value <= 0) return;
     expects_cpu_ = true;
-    served_per_cpu_ = static_cast<std::int64_t>(
+    const WideProduct served =
         (static_cast<WideProduct>(target.gpu_demand.value) << kFractionBits) * kUnitsPerMilli /
-        target.cpu_demand.value);
-    served_per_cpu_ = std::min(served_per_cpu_, kMaxServed);
+        target.cpu_demand.value;
+    served_per_cpu_ = static_cast<std::int64_t>(std::min<WideProduct>(served, kMaxServed));
   }
 
   // Shortage after placing one task minus shortage before.
@@ -44,11 +44,11 @@ class CpuShortage {
   static constexpr std::int64_t kMaxServed = std::int64_t{1} << 40;
 
   std::int64_t shortage(std::int64_t free_gpu, std::int64_t free_cpu) const {
-    // No node has 8 million milli-CPU: the product stays below 2^63.
+    // CPU beyond kMaxCpu counts as kMaxCpu: the product stays below 2^63.
     const std::int64_t served = (std::min(free_cpu, kMaxCpu) * served_per_cpu_) >> kFractionBits;
     return std::max<std::int64_t>(0, free_gpu * kUnitsPerMilli - served);
   }
-  static constexpr std::int64_t kMaxCpu = std::int64_t{1} << 22;
+  static constexpr std::int64_t kMaxCpu = std::int64_t{1} << 22;  // four thousand cores
 
   bool expects_cpu_ = false;         // otherwise none is ever short
   std::int64_t served_per_cpu_ = 0;  // 1/16 milli-GPU per milli-CPU, fixed point

@@ -79,8 +79,7 @@ std::int64_t block_step(const TargetWorkload& target) {
 // Counts, corrected twice:
 //
 //   by supply   times C / C_m, C = GPU of the cluster, C_m = GPU of the models m accepts. F knows
-//   the
-//               demand only; this keeps tasks that can run anywhere off scarce models.
+//               the demand only; this keeps tasks that can run anywhere off scarce models.
 //   by block    for shapes with several GPUs, times min(1, kMaxBlockStep / block step). The step is
 //               paid once, but the GPUs left on the broken node serve many tasks. In full it would
 //               outweigh the CPU term when such shapes are common: all small tasks, even those that

@@ -8,8 +8,6 @@
 namespace weir::schedule {
 namespace {
 
-constexpr std::size_t kModels =
-    kMaxGpuModels;  // nodes without a model have no GPU: never looked up
 constexpr std::size_t kWholeCounts = kMaxGpusPerNode + 1;
 constexpr std::int64_t kHintStep = 1000;  // one core
 
@@ -17,6 +15,14 @@ std::vector<std::int64_t> counts_of(const TargetWorkload& target) {
   std::vector<std::int64_t> counts;
   for (const ExpectedShape& expected : target.shapes) counts.push_back(expected.count);
   return counts;
+}
+
+// table[i][j] becomes the sum of all table[i'][j'] with i' <= i and j' <= j.
+void sum_up(std::int64_t* table, std::size_t rows, std::size_t columns) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 1; j < columns; ++j) table[i * columns + j] += table[i * columns + j - 1];
+  }
+  for (std::size_t i = columns; i < rows * columns; ++i) table[i] += table[i - columns];
 }
 
 }  // namespace
@@ -43,10 +49,11 @@ Fragmentation::Fragmentation(const TargetWorkload& target)
 Fragmentation::Fragmentation(const TargetWorkload& target, const std::vector<std::int64_t>& weights,
                              std::int64_t total)
     : total_{total} {
-  build(target, weights);
+  find_levels_and_ranks(target);
+  fill_tables(target, weights);
 }
 
-void Fragmentation::build(const TargetWorkload& target, const std::vector<std::int64_t>& weights) {
+void Fragmentation::find_levels_and_ranks(const TargetWorkload& target) {
   std::set<std::int64_t> cpus;
   std::set<std::int64_t> shares;
   for (const ExpectedShape& expected : target.shapes) {
@@ -58,7 +65,7 @@ void Fragmentation::build(const TargetWorkload& target, const std::vector<std::i
   const std::int64_t last_step = cpu_steps_.empty() ? 0 : cpu_steps_.back();
   for (std::int64_t cpu = 0; cpu <= last_step + kHintStep; cpu += kHintStep) {
     const auto below = std::upper_bound(cpu_steps_.begin(), cpu_steps_.end(), cpu);
-    level_hint_.push_back(static_cast<std::uint16_t>(below - cpu_steps_.begin()));
+    level_hint_.push_back(static_cast<std::uint32_t>(below - cpu_steps_.begin()));
   }
   cpu_steps_.push_back(std::numeric_limits<std::int64_t>::max());  // ends the search in cpu_level
   for (std::size_t free = 0; free < share_rank_.size(); ++free) {
@@ -66,28 +73,43 @@ void Fragmentation::build(const TargetWorkload& target, const std::vector<std::i
     share_rank_[free] = static_cast<std::uint16_t>(std::distance(shares.begin(), up_to));
   }
   ranks_ = shares.size() + 1;
+}
+
+void Fragmentation::fill_tables(const TargetWorkload& target,
+                                const std::vector<std::int64_t>& weights) {
+  // One model to stand for each group; kNoGpuModel is in no set and stands for the unnamed.
+  std::vector<GpuModelId> models{kNoGpuModel};
+  std::uint64_t named = 0;
+  for (const ExpectedShape& expected : target.shapes) named |= expected.shape.models.bits();
+  for (std::size_t model = 0; model < kMaxGpuModels; ++model) {
+    if ((named >> model & 1U) == 0) continue;
+    group_[model] = static_cast<std::uint8_t>(models.size());
+    models.push_back(GpuModelId{static_cast<std::uint8_t>(model)});
+  }
 
   const std::size_t levels = cpu_steps_.size();
-  lost_.assign(kModels * levels * ranks_, total_);
-  whole_.assign(kModels * levels * kWholeCounts, 0);
-  for (std::size_t i = 0; i < target.shapes.size(); ++i) {
-    const Shape& shape = target.shapes[i].shape;
-    if (shape.is_cpu_only()) continue;
-    const std::size_t first_level = cpu_level(shape.cpu);
-    const std::size_t first_rank = share_rank_[static_cast<std::size_t>(shape.gpu_share.value)];
-    for (std::size_t model = 0; model < kModels; ++model) {
-      if (!shape.models.accepts(GpuModelId{static_cast<std::uint8_t>(model)})) continue;
-      for (std::size_t level = first_level; level < levels; ++level) {
-        if (shape.gpu_count == 1) {
-          std::int64_t* lost = &lost_[(model * levels + level) * ranks_];
-          for (std::size_t rank = first_rank; rank < ranks_; ++rank) lost[rank] -= weights[i];
-        } else {
-          std::int64_t* whole = &whole_[(model * levels + level) * kWholeCounts];
-          for (auto f = static_cast<std::size_t>(shape.gpu_count); f < kWholeCounts; ++f) {
-            whole[f] += kWholeGpu.value * static_cast<std::int64_t>(f) * weights[i];
-          }
-        }
+  lost_.assign(models.size() * levels * ranks_, 0);
+  whole_.assign(models.size() * levels * kWholeCounts, 0);
+  for (std::size_t group = 0; group < models.size(); ++group) {
+    std::int64_t* const lost = &lost_[group * levels * ranks_];
+    std::int64_t* const whole = &whole_[group * levels * kWholeCounts];
+    // Each shape where it begins to fit; then sums over all that come before.
+    for (std::size_t i = 0; i < target.shapes.size(); ++i) {
+      const Shape& shape = target.shapes[i].shape;
+      if (shape.is_cpu_only() || !shape.models.accepts(models[group])) continue;
+      const std::size_t level = cpu_level(shape.cpu);
+      if (shape.gpu_count == 1) {
+        lost[level * ranks_ + share_rank_[static_cast<std::size_t>(shape.gpu_share.value)]] -=
+            weights[i];
+      } else {
+        whole[level * kWholeCounts + static_cast<std::size_t>(shape.gpu_count)] += weights[i];
       }
+    }
+    sum_up(lost, levels, ranks_);
+    sum_up(whole, levels, kWholeCounts);
+    for (std::size_t i = 0; i < levels * ranks_; ++i) lost[i] += total_;
+    for (std::size_t i = 0; i < levels * kWholeCounts; ++i) {
+      whole[i] *= kWholeGpu.value * static_cast<std::int64_t>(i % kWholeCounts);
     }
   }
 }
@@ -100,7 +122,7 @@ std::size_t Fragmentation::cpu_level(MilliCpu cpu) const {
 }
 
 Fragmentation::Row Fragmentation::row(GpuModelId model, MilliCpu cpu) const {
-  const std::size_t at = model.value * cpu_steps_.size() + cpu_level(cpu);
+  const std::size_t at = group_[model.value] * cpu_steps_.size() + cpu_level(cpu);
   return Row{&lost_[at * ranks_], &whole_[at * kWholeCounts]};
 }
 

@@ -4,9 +4,9 @@
 // of our docs/models/fragmentation.md). For node n with free shares R[g], T their sum, and expected
 // shape m with count p_m:
 //
-//   F_n(m) = T                          m is CPU-only, or the model is not accepted, or m does not
-//   fit F_n(m) = sum of R[g] < m.gpu_share  otherwise F_n    = sum over m of p_m F_n(m) / W,   W =
-//   sum of p_m
+//   F_n(m) = T                          if m is CPU-only, or does not accept the model, or does not fit
+//   F_n(m) = sum of R[g] < m.gpu_share  otherwise
+//   F_n    = sum over m of p_m F_n(m) / W, where W is the sum of p_m
 //
 // Memory is left out: it filters but does not fragment.
 //
@@ -63,15 +63,18 @@ class Fragmentation {
     return free * row.lost[share_rank_[static_cast<std::size_t>(free)]];
   }
   std::int64_t lost_on_all(const Row& row, const NodeState& node) const;
-  void build(const TargetWorkload& target, const std::vector<std::int64_t>& weights);
+  void find_levels_and_ranks(const TargetWorkload& target);
+  void fill_tables(const TargetWorkload& target, const std::vector<std::int64_t>& weights);
 
   std::int64_t total_ = 0;
   std::vector<std::int64_t> cpu_steps_;           // distinct CPU requests, ascending
-  std::vector<std::uint16_t> level_hint_;         // by whole cores: levels below them
+  std::vector<std::uint32_t> level_hint_;         // by whole cores: levels below them
   std::array<std::uint16_t, 1001> share_rank_{};  // distinct shares <= r
   std::size_t ranks_ = 1;
-  std::vector<std::int64_t> lost_;   // [model][level][rank]
-  std::vector<std::int64_t> whole_;  // [model][level][f]
+  // Models that no shape names are alike: they share the tables of group 0.
+  std::array<std::uint8_t, kMaxGpuModels> group_{};
+  std::vector<std::int64_t> lost_;   // [group][level][rank]
+  std::vector<std::int64_t> whole_;  // [group][level][f]
 };
 
 }  // namespace weir::schedule

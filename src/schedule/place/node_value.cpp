@@ -20,8 +20,9 @@ constexpr auto kWhole = static_cast<std::size_t>(kWholeGpu.value);
 
 MilliCpu largest_cpu(std::span<const NodeClass> node_classes) {
   MilliCpu largest;
-  for (const NodeClass& node_class : node_classes)
-    largest = std::max(largest, node_class.empty.free_cpu);
+  for (const NodeClass& node_class : node_classes) {
+    if (node_class.empty.gpu_count > 0) largest = std::max(largest, node_class.empty.free_cpu);
+  }
   return largest;
 }
 
@@ -45,9 +46,10 @@ NodeValue::NodeValue(const TargetWorkload& target, std::span<const std::int64_t>
   std::size_t models = 0;
   for (const NodeClass& node_class : node_classes) {
     const NodeState& empty = node_class.empty;
+    if (empty.gpu_count == 0) continue;  // worth nothing, and never looked up
     cpu_steps_ = std::max(cpu_steps_, grid_.rounded_down(empty.free_cpu));
     most_gpus_ = std::max<std::size_t>(most_gpus_, empty.gpu_count);
-    if (empty.gpu_count > 0) models = std::max<std::size_t>(models, empty.model.value + 1U);
+    models = std::max<std::size_t>(models, empty.model.value + 1U);
   }
   for (std::size_t i = 0; i < target.shapes.size(); ++i) {
     const Shape& shape = target.shapes[i].shape;

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cstring>
 #include <map>
-#include <tuple>
 
 namespace weir::schedule {
 namespace {
@@ -17,12 +16,6 @@ std::uint8_t max_of(const std::uint8_t* bytes, std::size_t count) {
   std::uint8_t max = 0;
   for (std::size_t i = 0; i < count; ++i) max = std::max(max, bytes[i]);
   return max;
-}
-
-// A total order over states, to find equal ones.
-auto state_key(const NodeState& node) {
-  return std::tuple{node.free_cpu,  node.free_memory, node.free_gpu, node.gpu_tasks,
-                    node.gpu_count, node.model,       node.is_up};
 }
 
 std::size_t position_of_equal(std::span<const std::uint8_t> entries, std::uint8_t entry,
@@ -39,10 +32,7 @@ ScoreIndex::ScoreIndex(const NodeTable& nodes)
       class_of_(nodes.size()),
       last_change_(nodes.size(), 0),
       recent_changes_(std::bit_ceil(nodes.size() + 1)) {
-  const auto less = [](const NodeState& a, const NodeState& b) {
-    return state_key(a) < state_key(b);
-  };
-  std::map<NodeState, std::uint32_t, decltype(less)> classes{less};
+  std::map<NodeState, std::uint32_t, StateOrder> classes;
   for (std::size_t i = 0; i < node_count_; ++i) {
     const auto [at, is_new] =
         classes.emplace(nodes[i], static_cast<std::uint32_t>(initial_classes_.size()));
