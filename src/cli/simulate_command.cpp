@@ -20,6 +20,7 @@
 #include "report/outcome_csv.h"
 #include "report/outcome_json.h"
 #include "report/text_table.h"
+#include "schedule/core/cluster_layout.h"
 #include "schedule/place/policies.h"
 #include "simulate/arrival_plan.h"
 #include "simulate/inflation.h"
@@ -134,6 +135,21 @@ Diagnostics check_inputs(const OptionValues& options, const SimulationInputs& in
   return mistakes;
 }
 
+// Not a mistake, but nobody should wonder why nothing is allocated.
+void tell_of_hopeless_jobs(const SimulationInputs& inputs, Console& console) {
+  const auto layout = schedule::make_layout(inputs.cluster, schedule::listed_order(inputs.cluster));
+  for (std::size_t i = 0; i < inputs.workloads.size(); ++i) {
+    const std::vector<WorkloadJob>& jobs = inputs.workloads[i].jobs;
+    const auto hopeless = std::count_if(jobs.begin(), jobs.end(), [&](const WorkloadJob& job) {
+      return layout.room_when_empty(job.spec.shape, job.spec.replicas) < job.spec.replicas;
+    });
+    if (hopeless == 0) continue;
+    console.err << fmt::format(
+        "note: {}: {} of {} jobs do not fit this cluster, even when it is empty\n",
+        inputs.tasks_files[i], hopeless, jobs.size());
+  }
+}
+
 simulate::SweepConfig sweep_config(const OptionValues& options) {
   simulate::SweepConfig config;
   config.policies = chosen_policies(options);
@@ -208,6 +224,7 @@ Result<void> publish(const OptionValues& options, const SimulationInputs& inputs
     text = std::move(*json);
   } else {
     for (const report::Table& table : tables_of(outcomes)) text += report::to_text(table) + "\n";
+    if (!is_churn(options)) text += std::string{report::inflation_legend()} + "\n";
     text += options.recipe() + "\n";
   }
   std::vector<OutputFile> files;
@@ -232,6 +249,7 @@ Result<void> simulate_command(const OptionValues& options, Console& console) {
   if (auto mistakes = check_inputs(options, *inputs); !mistakes.empty()) {
     return bad_input(std::move(mistakes));
   }
+  tell_of_hopeless_jobs(*inputs, console);
   const auto sweep = [&](auto run) {
     ProgressDisplay progress{console.err, console.err_is_terminal};
     auto outcomes = run(progress);

@@ -19,12 +19,12 @@ struct FigureColumn {
 
 std::vector<FigureColumn> figures_of(const InflationSummary& summary) {
   std::vector<FigureColumn> columns = {
-      {"allocated % at 100 %", [](const auto& s) { return to_string(s.allocated[100], 2); }, true},
-      {"allocated % at 130 %", [](const auto& s) { return to_string(s.allocated[130], 2); }},
-      {"fragmented % at 100 %", [](const auto& s) { return to_string(s.fragmented[100], 2); }},
-      {"GPUs stranded", [](const auto& s) { return to_string(s.stranded_gpus, 1); }},
-      {"tasks failed", [](const auto& s) { return to_string(s.failed, 0); }},
-      {"CPU-only failed", [](const auto& s) { return to_string(s.failed_cpu_only, 0); }},
+      {"alloc. at 100 %", [](const auto& s) { return to_string(s.allocated[100], 2); }, true},
+      {"alloc. at 130 %", [](const auto& s) { return to_string(s.allocated[130], 2); }},
+      {"frag. at 100 %", [](const auto& s) { return to_string(s.fragmented[100], 2); }},
+      {"stranded", [](const auto& s) { return to_string(s.stranded_gpus, 1); }},
+      {"failed", [](const auto& s) { return to_string(s.failed, 0); }},
+      {"CPU failed", [](const auto& s) { return to_string(s.failed_cpu_only, 0); }},
   };
   if (summary.decision_us) {
     columns.push_back({"µs per task", [](const auto& s) { return to_string(s.decision_us, 2); }});
@@ -116,6 +116,13 @@ std::vector<Table> inflation_tables(std::span<const ListSummary> lists) {
     for (const FigureColumn& column : figures) tables.push_back(list_table(lists, column));
   }
   return tables;
+}
+
+std::string_view inflation_legend() {
+  return "alloc., frag.: GPU allocated and fragmented, in % of capacity, when that much demand had "
+         "arrived.\n"
+         "stranded: GPUs not allocated at 100 %. CPU failed: the CPU-only tasks among the "
+         "failed.\n";
 }
 
 Table allocation_curve_table(const ListSummary& list) {

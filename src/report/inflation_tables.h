@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "report/inflation_summary.h"
@@ -13,6 +14,9 @@
 namespace weir::report {
 
 std::vector<Table> inflation_tables(std::span<const ListSummary> lists);
+
+// What the short headings mean. (They are short so that a table fits a terminal of 100 columns.)
+std::string_view inflation_legend();
 
 // The points of a plot in steps of ten percent arrived, a row for each policy.
 Table allocation_curve_table(const ListSummary& list);

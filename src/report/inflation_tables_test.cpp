@@ -30,7 +30,7 @@ TEST(InflationTables, SeveralListsHaveATableForEachFigure) {
   const auto tables = inflation_tables(by_list(summarise(runs)));
   ASSERT_EQ(tables.size(), 6U);
   EXPECT_EQ(to_text(tables[0]),
-            "allocated % at 100 % (100 GPUs, 1 seed)\n"
+            "alloc. at 100 % (100 GPUs, 1 seed)\n"
             "list       best-fit    fgd\n"
             "---------  --------  -----\n"
             "default       91.00  95.00\n"
