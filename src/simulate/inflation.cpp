@@ -10,6 +10,7 @@
 #include "schedule/place/policies.h"
 #include "simulate/fragmentation_meter.h"
 #include "simulate/stopwatch.h"
+#include "simulate/survivors.h"
 
 namespace weir::simulate {
 namespace {
@@ -90,11 +91,18 @@ std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity,
   SeededRng draws = rng.fork("inflation");
   if (demand == 0) return submissions;
   if (demand > target) {
+    Survivors survivors{submissions.size()};
+    std::vector<bool> is_deleted(submissions.size());
     while (demand > target) {
-      const std::size_t victim = draws.below(submissions.size());
+      const std::size_t victim = survivors.strike(draws.below(survivors.size()));
+      is_deleted[victim] = true;
       demand -= workload.jobs[submissions[victim]].spec.gpu_total().value;
-      submissions.erase(submissions.begin() + static_cast<std::ptrdiff_t>(victim));
     }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < submissions.size(); ++i) {
+      if (!is_deleted[i]) submissions[kept++] = submissions[i];
+    }
+    submissions.resize(kept);
     return submissions;
   }
   while (true) {
