@@ -19,8 +19,8 @@
 //
 // The 30 milli are load-bearing. Most losses are 0 plus the CPU term, which for one GPU lies
 // between -30 and +30 milli. If a level began at 0, the slightest CPU gain would win over every
-// tie, tasks would spread over empty nodes, and tasks of eight GPUs would find none (measured on
-// multigpu50: 83.7 % allocated instead of 97.8 %).
+// tie, tasks would spread over empty nodes, and tasks of eight GPUs would find none (a
+// prototype on multigpu50: 83.7 % allocated instead of 97.8 %).
 //
 // Promise: a score is a pure function of node and shape, from integers only.
 // Cost: setting up solves a linear programme, a few ms on the openb lists; the worst seen with
