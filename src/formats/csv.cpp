@@ -197,14 +197,11 @@ bool CsvReader::refill(Diagnostics& mistakes) {
 
 CsvTable::CsvTable(InputFile input, std::span<const CsvColumn> columns)
     : reader_{std::move(input)}, columns_{columns}, places_(columns.size(), kAbsent) {
+  for (const CsvColumn& column : columns_) spellings_.push_back(column.name);
   read_header();
 }
 
 void CsvTable::read_header() {
-  const auto note = [this](std::string field, std::string found, std::string expected) {
-    mistakes_.add(Diagnostic{reader_.name(), reader_.line(), std::move(field), std::move(found),
-                             std::move(expected)});
-  };
   if (!reader_.next(mistakes_)) {
     if (mistakes_.empty()) {
       std::string names;
@@ -215,21 +212,33 @@ void CsvTable::read_header() {
     }
     return;
   }
-  const auto cells = reader_.cells();
-  width_ = cells.size();
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    const std::string name{columns_[column].name};
-    const auto at = std::find(cells.begin(), cells.end(), name);
-    if (at == cells.end()) {
-      if (columns_[column].is_required) note("column " + name, "", "it in the first line");
-      continue;
-    }
-    places_[column] = static_cast<std::size_t>(at - cells.begin());
-    if (std::find(at + 1, cells.end(), name) != cells.end()) {
-      note("column " + name, "given twice", "it once");
-    }
-  }
+  width_ = reader_.cells().size();
+  for (std::size_t column = 0; column < columns_.size(); ++column) find_column(column);
   is_usable_ = mistakes_.empty();
+}
+
+void CsvTable::find_column(std::size_t column) {
+  const auto note = [this](std::string_view name, std::string found, std::string expected) {
+    mistakes_.add(Diagnostic{reader_.name(), reader_.line(), fmt::format("column {}", name),
+                             std::move(found), std::move(expected)});
+  };
+  const auto cells = reader_.cells();
+  const auto take = [&](std::string_view name) {
+    const auto at = std::find(cells.begin(), cells.end(), name);
+    if (name.empty() || at == cells.end()) return false;
+    places_[column] = static_cast<std::size_t>(at - cells.begin());
+    spellings_[column] = name;
+    if (std::find(at + 1, cells.end(), name) != cells.end()) note(name, "given twice", "it once");
+    return true;
+  };
+  const CsvColumn& wanted = columns_[column];
+  if (take(wanted.name)) return;
+  std::string others;
+  for (const std::string_view other : wanted.other_names) {
+    if (take(other)) return;
+    if (!other.empty()) others.append(others.empty() ? " or " : ", ").append(other);
+  }
+  if (wanted.is_required) note(wanted.name, "", fmt::format("it{} in the first line", others));
 }
 
 bool CsvTable::next() {
@@ -263,7 +272,7 @@ std::optional<std::size_t> CsvTable::choice(std::size_t column,
 }
 
 void CsvTable::reject(std::size_t column, std::string_view found, std::string expected) {
-  mistakes_.add(Diagnostic{reader_.name(), reader_.line(), std::string{columns_[column].name},
+  mistakes_.add(Diagnostic{reader_.name(), reader_.line(), std::string{spellings_[column]},
                            std::string{found}, std::move(expected)});
 }
 

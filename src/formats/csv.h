@@ -18,6 +18,7 @@
 // Cells are views into the reader's buffer and die with the next row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -74,6 +75,8 @@ class CsvReader {
 struct CsvColumn {
   std::string_view name;
   bool is_required = true;
+  // Read in its place where the file does not have `name`; the first that is there. Unused: empty.
+  std::array<std::string_view, 2> other_names{};
 };
 
 class CsvTable {
@@ -90,6 +93,8 @@ class CsvTable {
   std::string_view cell(std::size_t column) const {
     return has(column) ? reader_.cells()[places_[column]] : std::string_view{};
   }
+  // The column's name as the file spells it.
+  std::string_view name(std::size_t column) const { return spellings_[column]; }
   std::uint64_t line() const { return reader_.line(); }
 
   // The cell as an integer within the limits; otherwise nothing, and the mistake is noted.
@@ -110,10 +115,12 @@ class CsvTable {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
   void read_header();
+  void find_column(std::size_t column);
 
   CsvReader reader_;
   std::span<const CsvColumn> columns_;
-  std::vector<std::size_t> places_;  // by column: which cell of a row, or kAbsent
+  std::vector<std::size_t> places_;          // by column: which cell of a row, or kAbsent
+  std::vector<std::string_view> spellings_;  // by column: its name in this file
   std::size_t width_ = 0;
   bool is_usable_ = false;
   Diagnostics mistakes_;

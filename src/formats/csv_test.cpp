@@ -143,6 +143,20 @@ TEST(CsvTable, NamesAllMissingAndDoubledColumnsAtOnce) {
             "t.csv:1: column note is \"given twice\", expected it once\n");
 }
 
+TEST(CsvTable, KnowsAColumnUnderOtherNames) {
+  static constexpr std::array<CsvColumn, 1> kSpelt{{{"deadline", true, {"ddl", "due"}}}};
+  CsvTable table{*InputFile::from_memory("t.csv", "due,x,ddl\n1,2,3\n"), kSpelt};
+  ASSERT_TRUE(table.next());
+  EXPECT_EQ(table.cell(0), "3");
+  EXPECT_EQ(table.name(0), "ddl");
+  EXPECT_EQ(table.integer(0, 0, 1), std::nullopt);
+  EXPECT_EQ(to_string(table.mistakes()),
+            "t.csv:2: ddl is \"3\", expected an integer from 0 to 1\n");
+  const CsvTable without{*InputFile::from_memory("t.csv", "x\n1\n"), kSpelt};
+  EXPECT_EQ(to_string(without.mistakes()),
+            "t.csv:1: column deadline is missing, expected it or ddl, due in the first line\n");
+}
+
 TEST(CsvTable, SaysThatAFileIsEmpty) {
   EXPECT_EQ(mistakes_of_table("\n\n"), "t.csv: file is \"empty\", expected a first line sn,gpu\n");
 }
