@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "domain/units.h"
+#include "domain/work.h"
 
 namespace weir::formats {
 
@@ -16,6 +17,13 @@ inline constexpr MilliCpu kMostCpu{1'000'000'000};                         // a 
 inline constexpr Mebibytes kMostMemory{std::int64_t{1} << 34};             // 16 PiB
 inline constexpr std::int64_t kMostSeconds = std::int64_t{36525} * 86400;  // a century
 inline constexpr std::int32_t kMostReplicas = 10'000;
+
+// Of training jobs and their throughput. Rates are the exception to the rule above: nobody adds the
+// rates of a file.
+inline constexpr std::int32_t kMostGpusPerJob = 65'536;
+inline constexpr std::int64_t kMostGlobalBatch = 1'000'000'000;
+inline constexpr std::int64_t kMostIterations = 10'000'000'000;
+inline constexpr IterationRate kMostRate{1'000'000'000'000};  // a million iterations per second
 
 // Of a YAML file, where one line can stand for many nodes or jobs.
 inline constexpr std::size_t kMostNodes = 1'000'000;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measured throughput of training jobs: a folder with one table per model, `bert.csv` or
+// `bert.csv.gz`, as ElasticFlow publishes them.
+//
+//   global_batch_size,1,2,4,8
+//   64,6.0306,8.6434,10.3562,11.0601
+//   128,3.5749,5.6794,8.4509,
+//
+// The first line has the GPU counts, each row one global batch; a cell is iterations per second of
+// the whole job. An empty cell, `nan` and `0` all mean "not measured, or not possible" and leave
+// the point out. A row needs at least one rate at a power of two, the sizes a scheduler gives.
+// Rates are rounded down to micro-iterations per second (rate_text.h).
+#pragma once
+
+#include <filesystem>
+
+#include "domain/curve.h"
+#include "domain/result.h"
+#include "formats/input_file.h"
+
+namespace weir::formats {
+
+// All tables of the folder; the model is the file's name. Other files, and those whose name starts
+// with a dot, are ignored. The GPU is what stands after the last underscore of the folder's name:
+// throughput_t4 is for the T4; without an underscore it is not known.
+Result<CurveBook> read_throughput_tables(const std::filesystem::path& directory);
+
+// One table. The GPU is not known.
+Result<CurveBook> read_throughput_table(InputFile input);
+
+}  // namespace weir::formats
