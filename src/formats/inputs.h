@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inputs a user may give by path, in any format weir reads: weir's own YAML (.yaml, .yml) or
-// the openb lists (.csv), each also with .gz. Another name (a pipe, a file without suffix) is
-// judged by its first line: with a comma and no colon it is CSV.
+// the openb lists (.csv), each also with .gz; other names are judged by content (input_kind.h).
 #pragma once
 
 #include <filesystem>

@@ -75,7 +75,7 @@ class TrainingTraceReader {
 
   void read_curve(TrainingSpec& spec) {
     spec.curve.model = table_.cell(column::model);
-    const auto batch = table_.integer(column::batch, 1, kMostGlobalBatch);
+    const auto batch = table_.integer(column::batch, 0, kMostGlobalBatch);
     if (!curves_.has_model(spec.curve.model)) {
       table_.reject(column::model, curves_.instead_of_model(spec.curve.model));
       return;

@@ -10,8 +10,9 @@
 //
 // Times are seconds since the start of the trace, kept as they are: a trace may start late. A
 // deadline is hard and lies after the submission. With best_effort 1 there is none, and the
-// deadline's cell is not read. batch_size is the global batch. num_gpu is what the user asked for;
-// it need not be a size at which the model was measured. Jobs keep the order of the file.
+// deadline's cell is not read. batch_size is the global batch (0 for a model that was measured
+// without one). num_gpu is what the user asked for; it need not be a size at which the model was
+// measured. Jobs keep the order of the file.
 #pragma once
 
 #include <filesystem>

@@ -83,7 +83,7 @@ TEST(TrainingTrace, ReportsEveryMistakeAtOnce) {
       "measured: 64, 128\n"
       "dir/cluster01.csv.gz:4: best_effort is \"yes\", expected one of 0, 1\n"
       "dir/cluster01.csv.gz:5: num_gpu is \"65537\", expected an integer from 1 to 65536\n"
-      "dir/cluster01.csv.gz:5: batch_size is \"x\", expected an integer from 1 to "
+      "dir/cluster01.csv.gz:5: batch_size is \"x\", expected an integer from 0 to "
       "1000000000\n"
       "dir/cluster01.csv.gz:5: submit_time is \"now\", expected seconds from 0 to "
       "3155760000\n"

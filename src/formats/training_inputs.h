@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training jobs by path, in any format weir reads: weir's own YAML (training_yaml.h) or a published
+// trace (training_trace.h), told apart as in input_kind.h.
+#pragma once
+
+#include <filesystem>
+
+#include "domain/curve.h"
+#include "domain/result.h"
+#include "domain/training.h"
+#include "formats/input_file.h"
+
+namespace weir::formats {
+
+Result<TrainingWorkload> read_training(const std::filesystem::path& path, const CurveBook& curves);
+Result<TrainingWorkload> read_training(InputFile input, const CurveBook& curves);
+
+}  // namespace weir::formats

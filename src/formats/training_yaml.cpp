@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/training_yaml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "formats/file_title.h"
+#include "formats/input_ranges.h"
+#include "formats/known_curves.h"
+#include "formats/plain_name.h"
+#include "formats/quantity_text.h"
+#include "formats/time_text.h"
+#include "formats/yaml_document.h"
+#include "formats/yaml_quantities.h"
+
+namespace weir::formats {
+namespace {
+
+constexpr std::array<std::string_view, 2> kTopKeys{"workload", "jobs"};
+constexpr std::array<std::string_view, 1> kWorkloadKeys{"name"};
+constexpr std::array<std::string_view, 10> kJobKeys{
+    "name", "count", "model", "batch", "iterations", "submit", "deadline", "kind", "gpus", "rigid"};
+
+constexpr std::string_view kTimeRule =
+    "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
+    "2026-11-15T09:00:00Z";
+
+constexpr Time kLatestTime{from_seconds(kMostSeconds)};
+// A duration since the start this long is none: it is a date.
+constexpr Time kFirstDate{from_seconds(946'684'800)};  // 2000-01-01T00:00:00Z
+
+enum class TimeKind : std::uint8_t { duration, calendar };
+
+struct GivenTime {
+  TimeKind kind = TimeKind::duration;
+  Duration value{0};  // since the start or the epoch; of a deadline's duration: after submission
+};
+
+std::optional<GivenTime> parse_given_time(std::string_view text) {
+  if (const auto duration = parse_duration(text)) {
+    if (*duration > from_seconds(kMostSeconds)) return std::nullopt;
+    return GivenTime{TimeKind::duration, *duration};
+  }
+  const auto time = parse_time(text);
+  if (!time || *time < Time{} || *time > kLatestTime) return std::nullopt;
+  return GivenTime{TimeKind::calendar, time->time_since_epoch()};
+}
+
+std::optional<DeadlineKind> parse_kind(std::string_view text) {
+  if (text == "hard") return DeadlineKind::hard;
+  if (text == "soft") return DeadlineKind::soft;
+  return std::nullopt;
+}
+
+std::optional<bool> parse_truth(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return std::nullopt;
+}
+
+class TrainingReader {
+ public:
+  TrainingReader(const YamlDocument& document, const CurveBook& curves)
+      : document_{document}, curves_{curves} {}
+
+  Result<TrainingWorkload> read() {
+    workload_.name = file_title(document_.name());
+    const YamlFields top{document_, document_.root(), "file", kTopKeys, mistakes_};
+    if (top.is_usable()) {
+      read_name(top);
+      read_jobs(top);
+      check_submissions(top);
+    }
+    if (!mistakes_.empty()) return bad_input(std::move(mistakes_));
+    return std::move(workload_);
+  }
+
+ private:
+  void read_name(const YamlFields& top) {
+    const auto value = top.find("workload");
+    if (!value) return;
+    const YamlFields fields{document_, *value, "workload", kWorkloadKeys, mistakes_};
+    if (const auto name = fields.get("name", kPlainNameRule, plain_name)) workload_.name = *name;
+  }
+
+  void read_jobs(const YamlFields& top) {
+    const auto list = top.find("jobs");
+    if (!list || !list->is_list() || list->items().empty()) {
+      top.reject("jobs",
+                 "a list of jobs, such as - {name: bert, model: bert, batch: 128, iterations: "
+                 "200000, deadline: 6h}");
+      return;
+    }
+    for (const YamlValue& item : list->items()) {
+      if (mistakes_.full()) return;
+      const YamlFields fields{document_, item, "job", kJobKeys, mistakes_};
+      if (fields.is_usable()) read_job(fields);
+    }
+  }
+
+  void read_job(const YamlFields& fields) {
+    TrainingArrival job;
+    const auto name = fields.require("name", kPlainNameRule, plain_name);
+    const Curve* curve = read_curve(fields, job.spec);
+    const auto iterations = fields.integer("iterations", 1, kMostIterations);
+    if (!fields.has("iterations")) {
+      fields.reject("iterations", fmt::format("an integer from 1 to {}", kMostIterations));
+    }
+    job.spec.iterations = iterations.value_or(1);
+    read_gpus(fields, job.spec, curve);
+    read_times(fields, job);
+    if (name) add_jobs(fields, *name, job);
+  }
+
+  // Nothing when there is none, which is noted.
+  const Curve* read_curve(const YamlFields& fields, TrainingSpec& spec) {
+    const auto model = fields.get("model", curves_.instead_of_model(""), any_text);
+    const auto batch = fields.integer("batch", 0, kMostGlobalBatch);
+    if (!fields.has("model")) fields.reject("model", curves_.instead_of_model(""));
+    if (!model) return nullptr;
+    spec.curve = {std::string{*model}, batch.value_or(0)};
+    if (!curves_.has_model(spec.curve.model)) {
+      fields.reject("model", curves_.instead_of_model(*model));
+      return nullptr;
+    }
+    if (fields.has("batch") && !batch) return nullptr;
+    const Curve* curve = curves_.find(spec.curve);
+    if (curve == nullptr) fields.reject("batch", curves_.instead_of_batch(spec.curve.model));
+    return curve;
+  }
+
+  static void read_gpus(const YamlFields& fields, TrainingSpec& spec, const Curve* curve) {
+    const auto gpus = fields.integer("gpus", 1, kMostGpusPerJob);
+    spec.asked_gpus = static_cast<std::int32_t>(gpus.value_or(1));
+    spec.is_rigid = fields.get("rigid", "true or false", parse_truth).value_or(false);
+    if (!spec.is_rigid || (fields.has("gpus") && !gpus)) return;
+    if (!gpus) return fields.reject("gpus", "the GPUs it runs on, because rigid is true");
+    if (curve == nullptr || curve->rate_at(spec.asked_gpus).value > 0) return;
+    std::vector<std::int32_t> sizes;
+    for (const CurvePoint& point : curve->measured()) sizes.push_back(point.gpus);
+    fields.reject("gpus", fmt::format("a size at which {} was measured, because rigid is true: {}",
+                                      spec.curve.model, fmt::join(sizes, ", ")));
+  }
+
+  void read_times(const YamlFields& fields, TrainingArrival& job) {
+    const auto submitted = read_time(fields, "submit");
+    const auto deadline = read_time(fields, "deadline");
+    const auto kind = fields.get("kind", "hard or soft", parse_kind);
+    if (!fields.has("submit")) lines_without_submission_.push_back(fields.line());
+    job.submitted = Time{submitted ? submitted->value : Duration{0}};
+    if (!fields.has("deadline")) {
+      if (kind) fields.reject("kind", "no kind, because there is no deadline");
+      return;
+    }
+    job.spec.deadline_kind = kind.value_or(DeadlineKind::hard);
+    if (!deadline || (fields.has("submit") && !submitted)) return;
+    const bool is_after = deadline->kind == TimeKind::duration;
+    job.spec.deadline = is_after ? job.submitted + deadline->value : Time{deadline->value};
+    if (job.spec.deadline > job.submitted) return;
+    fields.reject("deadline", is_after ? "more than 0s: a deadline lies after submission"
+                                       : fmt::format("a time after submission, which is {}",
+                                                     format_time(job.submitted)));
+  }
+
+  // Nothing when the key is absent or wrong, and when the file's other times are of the other kind.
+  std::optional<GivenTime> read_time(const YamlFields& fields, std::string_view key) {
+    const auto time = fields.get(key, kTimeRule, parse_given_time);
+    if (!time) return std::nullopt;
+    if (line_of_first_time_ == 0) {
+      line_of_first_time_ = fields.find(key)->line();
+      kind_ = time->kind;
+    }
+    if (time->kind == kind_) return time;
+    fields.reject(key, of_the_same_kind());
+    return std::nullopt;
+  }
+
+  std::string of_the_same_kind() const {
+    const bool is_duration = kind_ == TimeKind::duration;
+    return fmt::format("a {}, as on line {}: all times of a file are of one kind",
+                       is_duration ? "duration such as 2h30m" : "time such as 2026-11-15T09:00:00Z",
+                       line_of_first_time_);
+  }
+
+  // "Since the start" means nothing in a file of times, and that it is one may be seen late.
+  void check_submissions(const YamlFields& top) {
+    if (line_of_first_time_ == 0 || kind_ == TimeKind::duration) return;
+    for (const std::uint64_t line : lines_without_submission_) {
+      if (mistakes_.full()) return;
+      top.note(line, "submit", "", of_the_same_kind());
+    }
+  }
+
+  void add_jobs(const YamlFields& fields, std::string_view name, const TrainingArrival& job) {
+    const auto count = fields.integer("count", 1, kMostJobs);
+    const auto wanted = static_cast<std::size_t>(count.value_or(1));
+    if (wanted > kMostJobs - workload_.jobs.size()) {
+      return fields.note(fields.line(), "job", std::string{name},
+                         fmt::format("at most {} jobs in all", kMostJobs));
+    }
+    if (count && name.size() + 1 + std::to_string(*count).size() > kLongestName) {
+      return fields.reject("name", kPlainNameRule);
+    }
+    for (std::size_t i = 1; i <= wanted; ++i) {
+      TrainingArrival& added = workload_.jobs.emplace_back(job);
+      added.spec.name = count ? fmt::format("{}-{}", name, i) : std::string{name};
+      const auto [at, is_new] = line_of_name_.emplace(added.spec.name, fields.line());
+      if (is_new) continue;
+      return fields.note(fields.line(), "name", added.spec.name,
+                         fmt::format("another name: line {} has this one", at->second));
+    }
+  }
+
+  const YamlDocument& document_;
+  KnownCurves curves_;
+  Diagnostics mistakes_;
+  TrainingWorkload workload_;
+  TimeKind kind_ = TimeKind::duration;
+  std::uint64_t line_of_first_time_ = 0;  // 0: none yet
+  std::vector<std::uint64_t> lines_without_submission_;
+  std::unordered_map<std::string, std::uint64_t> line_of_name_;
+};
+
+TimeKind kind_to_write(const TrainingWorkload& workload) {
+  const bool are_dates =
+      std::all_of(workload.jobs.begin(), workload.jobs.end(), [](const TrainingArrival& job) {
+        const bool has_deadline = job.spec.deadline_kind != DeadlineKind::none;
+        return job.submitted >= kFirstDate && job.submitted <= kLatestTime &&
+               (!has_deadline || job.spec.deadline <= kLatestTime);
+      });
+  return are_dates ? TimeKind::calendar : TimeKind::duration;
+}
+
+void write_times(std::ostream& out, const TrainingArrival& job, TimeKind kind) {
+  const bool is_calendar = kind == TimeKind::calendar;
+  if (is_calendar) {
+    out << ", submit: " << format_time(job.submitted);
+  } else if (job.submitted != Time{}) {
+    out << ", submit: " << format_duration(job.submitted.time_since_epoch());
+  }
+  if (job.spec.deadline_kind == DeadlineKind::none) return;
+  out << ", deadline: "
+      << (is_calendar ? format_time(job.spec.deadline)
+                      : format_duration(job.spec.deadline - job.submitted));
+  if (job.spec.deadline_kind == DeadlineKind::soft) out << ", kind: soft";
+}
+
+void write_job(std::ostream& out, const TrainingArrival& job, TimeKind kind) {
+  const TrainingSpec& spec = job.spec;
+  out << "  - {name: " << yaml_scalar(spec.name) << ", model: " << yaml_scalar(spec.curve.model);
+  if (spec.curve.global_batch != 0) out << ", batch: " << spec.curve.global_batch;
+  out << ", iterations: " << spec.iterations;
+  if (spec.asked_gpus != 1 || spec.is_rigid) out << ", gpus: " << spec.asked_gpus;
+  if (spec.is_rigid) out << ", rigid: true";
+  write_times(out, job, kind);
+  out << "}\n";
+}
+
+}  // namespace
+
+Result<TrainingWorkload> read_training_yaml(InputFile input, const CurveBook& curves) {
+  const auto document = YamlDocument::read(std::move(input));
+  if (!document) return tl::unexpected(document.error());
+  return TrainingReader{*document, curves}.read();
+}
+
+Result<TrainingWorkload> read_training_yaml(const std::filesystem::path& path,
+                                            const CurveBook& curves) {
+  auto input = InputFile::open(path);
+  if (!input) return tl::unexpected(input.error());
+  return read_training_yaml(std::move(*input), curves);
+}
+
+void write_training_yaml(std::ostream& out, const TrainingWorkload& workload) {
+  if (!workload.name.empty()) out << "workload: {name: " << yaml_scalar(workload.name) << "}\n";
+  out << "jobs:\n";
+  const TimeKind kind = kind_to_write(workload);
+  for (const TrainingArrival& job : workload.jobs) write_job(out, job, kind);
+}
+
+}  // namespace weir::formats
