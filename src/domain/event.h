@@ -7,8 +7,10 @@
 #include <variant>
 
 #include "domain/ids.h"
+#include "domain/curve.h"
 #include "domain/shape.h"
 #include "domain/time.h"
+#include "domain/training.h"
 
 namespace weir {
 
@@ -37,9 +39,51 @@ struct NodeReturned {
   friend bool operator==(const NodeReturned&, const NodeReturned&) = default;
 };
 
+// A user wants a model trained. The core gives the job its id.
+struct TrainingSubmitted {
+  TrainingSpec spec;
+  friend bool operator==(const TrainingSubmitted&, const TrainingSubmitted&) = default;
+};
+
+// The user does not want the job any more.
+struct JobCancelled {
+  JobId job;
+  friend bool operator==(const JobCancelled&, const JobCancelled&) = default;
+};
+
+// The ranks of that generation have formed and make progress from now on.
+struct RanksReady {
+  JobId job;
+  std::uint32_t generation = 0;
+  friend bool operator==(const RanksReady&, const RanksReady&) = default;
+};
+
+// What the job has done since it was submitted, as it says itself.
+struct ProgressReported {
+  JobId job;
+  Work done;
+  friend bool operator==(const ProgressReported&, const ProgressReported&) = default;
+};
+
+// A curve was measured, profiled or planned for jobs of that kind on the GPUs of that pool.
+struct CurveUpdated {
+  PoolIndex pool;
+  CurveKey key;
+  Curve curve;
+  friend bool operator==(const CurveUpdated&, const CurveUpdated&) = default;
+};
+
+// It is time to decide who has which GPUs: everything that happened at this moment has been told,
+// or a moment has come that the scheduler asked to be woken at.
+struct TimerFired {
+  friend bool operator==(const TimerFired&, const TimerFired&) = default;
+};
+
 struct Event {
   Time at;
-  std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned> what;
+  std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned, TrainingSubmitted, JobCancelled,
+               RanksReady, ProgressReported, CurveUpdated, TimerFired>
+      what;
 };
 
 }  // namespace weir

@@ -32,6 +32,39 @@ std::string to_string(const Reason& reason) {
       return "it is so already";
     case ReasonCode::workload_drifted:
       return fmt::format("the mix of tasks has drifted; {} submissions observed", reason.detail);
+    case ReasonCode::fits_beside_promises:
+      return "there is room for it beside all promises";
+    case ReasonCode::fits_after_replan:
+      return fmt::format("there is room for it once {} other jobs are planned anew", reason.detail);
+    case ReasonCode::makes_room:
+      return fmt::format("planned anew to make room for job {}", reason.detail);
+    case ReasonCode::ahead_of_plan:
+      return "it is ahead of its plan and needs less";
+    case ReasonCode::too_slow_alone:
+      return "it could not be done by then even with the pool to itself";
+    case ReasonCode::no_room:
+      return "it cannot be done by then beside the promises already made";
+    case ReasonCode::no_block:
+      return "the GPUs would be there, but only by moving a job that cannot afford a move";
+    case ReasonCode::spares_cheaper_jobs:
+      return fmt::format("it would take the room of cheaper jobs; {} of them were refused lately",
+                         reason.detail);
+    case ReasonCode::no_promise_asked:
+      return "it runs when there are GPUs for it; no deadline is promised";
+    case ReasonCode::waits_for_a_curve:
+      return "nobody knows yet how fast it runs; it waits for a measurement";
+    case ReasonCode::as_promised:
+      return "its promise needs these GPUs";
+    case ReasonCode::left_over:
+      return "nobody was promised these GPUs, and they save most here";
+    case ReasonCode::reclaimed:
+      return "others need its GPUs";
+    case ReasonCode::policy_order:
+      return fmt::format("place {} in the policy's order", reason.detail);
+    case ReasonCode::behind_plan:
+      return "it runs slower than its curve says";
+    case ReasonCode::cancelled:
+      return "cancelled by its user";
   }
   return "unknown reason";
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -14,6 +15,8 @@
 #include "domain/shape.h"
 #include "domain/target_workload.h"
 #include "domain/time.h"
+#include "domain/timeline.h"
+#include "domain/training.h"
 
 namespace weir {
 
@@ -30,6 +33,23 @@ enum class ReasonCode : std::uint8_t {
   unknown_node,       // detail: the id
   already_so,         // the event changes nothing
   workload_drifted,   // detail: the number of submissions observed
+  // Of training jobs:
+  fits_beside_promises,  // promised, and no other promise was touched
+  fits_after_replan,     // promised, after others were planned anew; detail: how many
+  makes_room,            // planned anew; detail: the id of the job that came
+  ahead_of_plan,         // its timeline ends earlier than it was planned to
+  too_slow_alone,        // its deadline is out of reach even with the whole pool
+  no_room,               // its deadline cannot be met beside the promises already made
+  no_block,              // the GPUs would be there, but only by moving a job that cannot afford it
+  spares_cheaper_jobs,   // it would take the room of many smaller jobs; detail: how many were refused
+  no_promise_asked,      // it has no deadline, or the policy promises nothing
+  waits_for_a_curve,     // nobody knows yet how fast it runs
+  as_promised,           // its timeline says so
+  left_over,             // GPUs nobody was promised, where they help most
+  reclaimed,             // others were promised these GPUs
+  policy_order,          // detail: its place in the policy's order
+  behind_plan,           // it runs slower than its curve
+  cancelled,             // the user said so
 };
 
 struct Reason {
@@ -97,6 +117,79 @@ struct TargetWorkloadRevised {
   }
 };
 
+// A training job came. Its sizes are in `pool`; what it needs at least is counted in GPU-time.
+struct TrainingAccepted {
+  JobId job;
+  std::shared_ptr<const TrainingSpec> spec;
+  PoolIndex pool;
+  std::int64_t least_gpu_seconds = 0;
+  friend bool operator==(const TrainingAccepted& a, const TrainingAccepted& b) {
+    return a.job == b.job && *a.spec == *b.spec && a.pool == b.pool &&
+           a.least_gpu_seconds == b.least_gpu_seconds;
+  }
+};
+
+// The job will be finished by its deadline; this is how, until there is a better way.
+struct PromiseMade {
+  JobId job;
+  Time deadline;
+  Timeline timeline;
+  friend bool operator==(const PromiseMade&, const PromiseMade&) = default;
+};
+
+// The job was promised, and still is, in another way.
+struct TimelineRevised {
+  JobId job;
+  Timeline timeline;
+  friend bool operator==(const TimelineRevised&, const TimelineRevised&) = default;
+};
+
+// The job will not be run by its deadline. `earliest` is a deadline that would have been promised.
+struct PromiseRefused {
+  JobId job;
+  std::optional<Time> earliest;
+  friend bool operator==(const PromiseRefused&, const PromiseRefused&) = default;
+};
+
+// The job runs when there are GPUs for it, without a promise.
+struct JobUnpromised {
+  JobId job;
+  friend bool operator==(const JobUnpromised&, const JobUnpromised&) = default;
+};
+
+// The job is to have these GPUs from now on; none means a pause.
+struct JobResized {
+  JobId job;
+  std::uint32_t generation = 0;
+  GpuBlock block;
+  friend bool operator==(const JobResized&, const JobResized&) = default;
+};
+
+// What is known of a job's progress: at the record's time it had that much left, and it makes
+// progress from `ready_at` on.
+struct JobObserved {
+  JobId job;
+  Work left;
+  Time ready_at;
+  friend bool operator==(const JobObserved&, const JobObserved&) = default;
+};
+
+// The job's promise cannot be kept; it is expected to finish then.
+struct PromiseAtRisk {
+  JobId job;
+  Time expected_finish;
+  friend bool operator==(const PromiseAtRisk&, const PromiseAtRisk&) = default;
+};
+
+struct CurveAdopted {
+  PoolIndex pool;
+  CurveKey key;
+  std::shared_ptr<const Curve> curve;
+  friend bool operator==(const CurveAdopted& a, const CurveAdopted& b) {
+    return a.pool == b.pool && a.key == b.key && *a.curve == *b.curve;
+  }
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -106,7 +199,9 @@ struct Record {
   Time at;
   Reason reason;
   std::variant<JobAccepted, JobPlaced, JobQueued, JobRejected, JobReleased, JobInterrupted,
-               NodeClosed, NodeOpened, TargetWorkloadRevised, EventIgnored>
+               NodeClosed, NodeOpened, TargetWorkloadRevised, TrainingAccepted, PromiseMade,
+               TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
+               PromiseAtRisk, CurveAdopted, EventIgnored>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

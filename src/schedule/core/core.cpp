@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/core/core.h"
 
+#include <algorithm>
 #include <optional>
+#include <type_traits>
+
+#include "schedule/core/decide_training.h"
 
 namespace weir::schedule {
 namespace {
@@ -36,7 +40,44 @@ void Core::apply(const Record& record) {
   placer_.follow(state_, record);
 }
 
+Time Core::wake_up(Time now) const {
+  Time next = Time::max();
+  for (const PoolState& pool : state_.training.pools)
+    next = std::min(next, config_.training_policy->wake_up(state_.training, pool, now));
+  return next;
+}
+
+std::optional<std::vector<Record>> Core::decide_training(const Event& event) {
+  if (!concerns_training(event)) return std::nullopt;
+  if (config_.training_policy == nullptr) {
+    return std::vector{Record{event.at, {ReasonCode::malformed, 0}, EventIgnored{}}};
+  }
+  TrainingDecision decision{state_.training, *config_.training_policy, config_.training, event.at,
+                            state_.next_job()};
+  std::visit(
+      [&](const auto& what) {
+        if constexpr (std::is_invocable_v<TrainingDecision&, decltype(what)>) decision(what);
+      },
+      event.what);
+  return decision.take_records();
+}
+
+bool Core::concerns_training(const Event& event) const {
+  const auto is_training_job = [&](JobId job) {
+    return state_.knows(job) && state_.job(job).phase == JobPhase::training;
+  };
+  if (const auto* finished = std::get_if<JobFinished>(&event.what))
+    return is_training_job(finished->job);
+  return !std::holds_alternative<JobSubmitted>(event.what) &&
+         !std::holds_alternative<NodeLost>(event.what) &&
+         !std::holds_alternative<NodeReturned>(event.what);
+}
+
 std::vector<Record> Core::handle(const Event& event) {
+  if (auto records = decide_training(event)) {
+    for (const Record& record : *records) evolve(state_, record);
+    return std::move(*records);
+  }
   std::vector<Record> records = decide(state_, placer_, config_.queue, event);
   for (const Record& record : records) apply(record);
   if (auto revised = decide_target(state_, event.at)) {

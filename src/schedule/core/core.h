@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "domain/event.h"
@@ -12,6 +13,7 @@
 #include "schedule/core/decide.h"
 #include "schedule/core/placer.h"
 #include "schedule/core/state.h"
+#include "schedule/policies/training_policy.h"
 
 namespace weir::schedule {
 
@@ -19,6 +21,9 @@ struct CoreConfig {
   const PlacementPolicy* policy = nullptr;
   std::uint64_t seed = 42;  // of the policy's own draws
   QueueRule queue = QueueRule::drop;
+  // For training jobs; null when there are no training pools.
+  const TrainingPolicy* training_policy = nullptr;
+  TrainingConfig training{};
 };
 
 class Core {
@@ -29,6 +34,9 @@ class Core {
   // Decides what follows from the event, moves the state there, and returns the records in order.
   std::vector<Record> handle(const Event& event);
 
+  // When to send a TimerFired if nothing else happens; Time::max() for never.
+  Time wake_up(Time now) const;
+
   const State& state() const { return state_; }
   // For what-if on another thread.
   State fork_state() { return state_.fork(); }
@@ -36,6 +44,9 @@ class Core {
 
  private:
   void apply(const Record& record);
+  bool concerns_training(const Event& event) const;
+  // Nothing when the event is not about training.
+  std::optional<std::vector<Record>> decide_training(const Event& event);
   void start_queued(Time now, std::vector<Record>& records);
 
   CoreConfig config_;

@@ -74,6 +74,10 @@ class Decision {
     add(NodeOpened{*node}, ReasonCode::as_reported);
   }
 
+  // Decided in decide_training.cpp.
+  template <class TrainingEvent>
+  void operator()(const TrainingEvent&) {}
+
   std::vector<Record> take_records() { return std::move(records_); }
 
  private:

@@ -8,13 +8,14 @@ namespace {
 
 class Evolution {
  public:
-  explicit Evolution(State& state) : state_{state} {}
+  Evolution(State& state, const Record& record) : state_{state}, record_{record} {}
 
   void operator()(const JobAccepted& record) const {
     assert(record.job == state_.next_job() && "records must be folded in order, each once");
     if (record.shape_index.value == state_.shapes.size()) state_.shapes.push_back(record.shape);
     state_.jobs.push_back(JobState{{}, record.shape_index, record.replicas, JobPhase::accepted});
     if (state_.learns_target) state_.estimate.observe(record.shape, record.replicas);
+    if (state_.training.is_enabled()) state_.training.jobs.push_back(TrainingJob{});
   }
 
   void operator()(const JobPlaced& record) const {
@@ -35,7 +36,10 @@ class Evolution {
   }
 
   void operator()(const JobRejected& record) const { end(record.job, JobPhase::rejected); }
-  void operator()(const JobReleased& record) const { end(record.job, JobPhase::finished); }
+  void operator()(const JobReleased& record) const {
+    if (state_.job(record.job).phase == JobPhase::training) return train(record);
+    end(record.job, JobPhase::finished);
+  }
   void operator()(const JobInterrupted& record) const { end(record.job, JobPhase::interrupted); }
 
   void operator()(const NodeClosed& record) const {
@@ -50,6 +54,22 @@ class Evolution {
     state_.target_version = record.version;
     state_.estimate.mark_published();
   }
+
+  void operator()(const TrainingAccepted& record) const {
+    assert(record.job == state_.next_job() && "records must be folded in order, each once");
+    JobState placeholder;
+    placeholder.phase = JobPhase::training;
+    state_.jobs.push_back(placeholder);
+    train(record);
+  }
+  void operator()(const PromiseMade& record) const { train(record); }
+  void operator()(const TimelineRevised& record) const { train(record); }
+  void operator()(const PromiseRefused& record) const { train(record); }
+  void operator()(const JobUnpromised& record) const { train(record); }
+  void operator()(const JobResized& record) const { train(record); }
+  void operator()(const JobObserved& record) const { train(record); }
+  void operator()(const PromiseAtRisk& record) const { train(record); }
+  void operator()(const CurveAdopted& record) const { train(record); }
 
   void operator()(const EventIgnored&) const {}
 
@@ -67,7 +87,13 @@ class Evolution {
     job.phase = phase;
   }
 
+  template <class What>
+  void train(const What& what) const {
+    schedule::evolve(state_.training, record_.at, record_.reason, what);
+  }
+
   State& state_;
+  const Record& record_;
 };
 
 }  // namespace
@@ -83,6 +109,7 @@ State State::fork() {
   copy.target_version = target_version;
   copy.learns_target = learns_target;
   copy.estimate = estimate;
+  copy.training = training.fork();
   return copy;
 }
 
@@ -95,8 +122,16 @@ State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_tar
   return state;
 }
 
+State initial_state_for_training(const Cluster& cluster) {
+  Cluster without_nodes = cluster;
+  without_nodes.nodes.clear();
+  State state = initial_state(make_layout(without_nodes, {}), TargetWorkload{}, false);
+  state.training = initial_training_state(cluster);
+  return state;
+}
+
 void evolve(State& state, const Record& record) {
-  std::visit(Evolution{state}, record.what);
+  std::visit(Evolution{state, record}, record.what);
 }
 
 }  // namespace weir::schedule

@@ -13,6 +13,7 @@
 #include "domain/record.h"
 #include "domain/target_workload.h"
 #include "schedule/core/cluster_layout.h"
+#include "schedule/core/training_state.h"
 #include "schedule/core/waiting_line.h"
 #include "schedule/core/workload_estimate.h"
 #include "schedule/paged_table.h"
@@ -20,7 +21,15 @@
 
 namespace weir::schedule {
 
-enum class JobPhase : std::uint8_t { accepted, queued, running, interrupted, finished, rejected };
+enum class JobPhase : std::uint8_t {
+  accepted,
+  queued,
+  running,
+  interrupted,
+  finished,
+  rejected,
+  training,  // a training job: see State::training
+};
 
 struct JobState {
   PlacementList placements;  // of a running job
@@ -40,6 +49,7 @@ struct State {
   std::uint32_t target_version = 0;
   bool learns_target = false;
   WorkloadEstimate estimate;  // grows only while learns_target
+  TrainingState training;     // empty in a core without training pools
 
   static std::size_t position_of(JobId job) { return job.value - 1; }
   JobId next_job() const { return JobId{jobs.size() + 1}; }
@@ -50,6 +60,8 @@ struct State {
 };
 
 State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_target);
+// Every pool with GPUs is for training jobs.
+State initial_state_for_training(const Cluster& cluster);
 
 // Brings the state to where it is after the record. No policy; cannot fail.
 // Requires: the record was decided on this very state.

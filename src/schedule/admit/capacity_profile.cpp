@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/admit/capacity_profile.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace weir::schedule {
+
+std::size_t CapacityProfile::piece_at(Time time) const {
+  assert(!at_.empty() && at_.front() <= time);
+  return static_cast<std::size_t>(std::upper_bound(at_.begin(), at_.end(), time) - at_.begin()) - 1;
+}
+
+std::size_t CapacityProfile::split_at(Time time) {
+  const std::size_t piece = piece_at(time);
+  if (at_[piece] == time) return piece;
+  const auto next = static_cast<std::ptrdiff_t>(piece) + 1;
+  at_.insert(at_.begin() + next, time);
+  free_.insert(free_.begin() + next, free_[piece]);
+  return piece + 1;
+}
+
+void CapacityProfile::merge_before(std::size_t piece) {
+  if (piece == 0 || piece >= at_.size() || free_[piece] != free_[piece - 1]) return;
+  at_.erase(at_.begin() + static_cast<std::ptrdiff_t>(piece));
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(piece));
+}
+
+void CapacityProfile::add(Time from, Time to, std::int32_t change) {
+  if (from >= to || change == 0) return;
+  const std::size_t first = split_at(from);
+  const std::size_t last = to == Time::max() ? at_.size() : split_at(to);
+  for (std::size_t i = first; i < last; ++i) free_[i] += change;
+  merge_before(last);
+  merge_before(first);
+}
+
+void CapacityProfile::start_at(Time time) {
+  const auto piece = static_cast<std::ptrdiff_t>(piece_at(time));
+  at_.erase(at_.begin(), at_.begin() + piece);
+  free_.erase(free_.begin(), free_.begin() + piece);
+  at_.front() = time;
+}
+
+CapacityProfile::GpuTime CapacityProfile::free_time(Time from, Time to) const {
+  GpuTime sum = 0;
+  for (std::size_t i = piece_at(from); i < size() && begin_of(i) < to; ++i) {
+    const Duration length = std::min(end_of(i), to) - std::max(begin_of(i), from);
+    sum += static_cast<GpuTime>(free_[i]) * length.count();
+  }
+  return sum;
+}
+
+}  // namespace weir::schedule

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/allocate/left_over.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+
+#include "schedule/admit/promises.h"
+
+namespace weir::schedule {
+namespace {
+
+// Nobody can tell what will be in ten minutes: a change must have paid by then.
+constexpr Duration kHorizon = from_seconds(600);
+
+// GPU-time saved per GPU lent, as a fraction: rate gained per GPU, times what that work would cost
+// at the most expensive level of the job's own plan.
+struct Return {
+  WideInteger gain = 0;
+  WideInteger cost = 1;
+  friend bool operator<(const Return& a, const Return& b) {
+    return a.gain * b.cost < b.gain * a.cost;
+  }
+};
+
+class LeftOvers {
+ public:
+  LeftOvers(const TrainingState& state, const PoolState& pool, Time now)
+      : pool_{pool}, now_{now}, map_{pool.closed} {
+    shares_.reserve(pool.active.size());
+    for (const JobId id : pool.active) {
+      const TrainingJob& job = state.job(id);
+      Share share{id, &job, kNoGpus, kNoGpus, Work{}};
+      if (job.is_promised()) share.base = job.timeline.block_at(now);
+      if (!share.base.is_none()) map_.take(share.base);
+      share.block = share.base;
+      shares_.push_back(share);
+    }
+  }
+
+  std::vector<WantedBlock> run() {
+    for (Share& share : shares_) keep(share);
+    start();
+    grow();
+    std::vector<WantedBlock> wanted;
+    for (const Share& share : shares_) {
+      if (share.block.is_none()) continue;
+      const auto code =
+          share.block == share.base ? ReasonCode::as_promised : ReasonCode::left_over;
+      wanted.push_back({share.id, share.block, {code, 0}});
+    }
+    return wanted;
+  }
+
+ private:
+  struct Share {
+    JobId id;
+    const TrainingJob* job;
+    GpuBlock base;   // promised for now
+    GpuBlock block;  // chosen
+    Work surplus;
+  };
+
+  static const SizeOption& size_at(const Share& share, int level) {
+    return (*share.job->sizes)[static_cast<std::size_t>(level)];
+  }
+  static int level_in(const Share& share, GpuBlock block) {
+    return level_of(*share.job->sizes, block.size);
+  }
+  static IterationRate rate_in(const Share& share, GpuBlock block) {
+    return block.is_none() ? IterationRate{0} : size_at(share, level_in(share, block)).rate;
+  }
+
+  bool is_free_for(Share& share, GpuBlock block) {
+    if (!share.block.is_none()) map_.give_back(share.block);
+    const bool is_free = map_.is_free(block);
+    if (!share.block.is_none()) map_.take(share.block);
+    return is_free;
+  }
+
+  void put(Share& share, GpuBlock block) {
+    if (!share.block.is_none()) map_.give_back(share.block);
+    map_.take(block);
+    share.block = block;
+  }
+
+  // A job that has more than it was promised, or the same elsewhere, goes on if nobody else needs
+  // the GPUs: staying costs nothing.
+  void keep(Share& share) {
+    const GpuBlock present = share.job->block;
+    if (present.is_none() || present == share.base || present.size < share.base.size) return;
+    if (is_free_for(share, present)) put(share, present);
+  }
+
+  // Jobs without GPUs come before jobs that want more: promised ones, the least laxity first; then
+  // soft deadlines; then by age.
+  void start() {
+    std::vector<Share*> idle;
+    for (Share& share : shares_) {
+      if (share.block.is_none()) idle.push_back(&share);
+    }
+    const auto rank = [&](const Share& share) {
+      if (share.job->is_promised())
+        return std::pair{0, laxity(*share.job, now_, share.job->spec->deadline)};
+      if (share.job->has_deadline()) return std::pair{1, share.job->spec->deadline - now_};
+      return std::pair{2, share.job->submitted - Time{}};
+    };
+    std::stable_sort(idle.begin(), idle.end(),
+                     [&](const Share* a, const Share* b) { return rank(*a) < rank(*b); });
+    for (Share* share : idle) {
+      const SizeOption& least = share->job->sizes->front();
+      if (!pays(*share, 0)) continue;
+      if (const auto block = map_.best_fit(static_cast<std::uint32_t>(least.gpus)))
+        put(*share, *block);
+    }
+  }
+
+  // Whether the job does more within the horizon by going to that level.
+  bool pays(const Share& share, int level) const {
+    const SizeOption& next = size_at(share, level);
+    const Work left = share.job->left_at(now_);
+    const Duration horizon = std::min(kHorizon, next.price + time_for(left, next.rate));
+    if (horizon <= next.price) return false;
+    Work otherwise = rate_in(share, share.block) * horizon;
+    if (!share.block.is_none() && share.block != share.job->block) {  // a change is due anyway
+      const SizeOption& size = size_at(share, level_in(share, share.block));
+      otherwise = size.rate * std::max(Duration{0}, horizon - size.price);
+    }
+    return next.rate * (horizon - next.price) > otherwise;
+  }
+
+  // Whether the promise survives going there and being sent back at the worst moment.
+  static bool can_afford(const Share& share, int level) {
+    if (!share.job->is_promised() || share.base.is_none()) return true;
+    const SizeOption& base = size_at(share, level_in(share, share.base));
+    return share.surplus >= base.rate * (size_at(share, level).price + base.price);
+  }
+
+  // The most expensive level of the job's own plan sets the price of its work.
+  static Return return_of(const Share& share, int from, int to) {
+    const SizeTable& sizes = *share.job->sizes;
+    int top = 0;
+    if (share.job->is_promised()) {
+      for (const TimelineStep& step : share.job->timeline.steps)
+        top = std::max(top, level_of(sizes, step.block.size));
+    }
+    const auto at = static_cast<std::size_t>(top);
+    const std::int64_t price_gpus = sizes[at].gpus - (at > 0 ? sizes[at - 1].gpus : 0);
+    const std::int64_t price_rate = sizes[at].rate.value - (at > 0 ? sizes[at - 1].rate.value : 0);
+    const SizeOption& a = size_at(share, from);
+    const SizeOption& b = size_at(share, to);
+    return {static_cast<WideInteger>(b.rate.value - a.rate.value) * price_gpus,
+            static_cast<WideInteger>(b.gpus - a.gpus) * price_rate};
+  }
+
+  struct Wish {
+    Return value;
+    std::size_t share;
+    int level;
+    // Larger is served first; of equals, the older job and the smaller step.
+    friend bool operator<(const Wish& a, const Wish& b) {
+      if (a.value < b.value) return true;
+      if (b.value < a.value) return false;
+      return a.share != b.share ? a.share > b.share : a.level > b.level;
+    }
+  };
+
+  void grow() {
+    std::priority_queue<Wish> wishes;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[i];
+      if (share.block.is_none()) continue;
+      if (share.job->is_promised()) share.surplus = surplus(*share.job, now_);
+      wish_for_more(wishes, i);
+    }
+    while (!wishes.empty() && map_.free_count() > 0) {
+      const Wish wish = wishes.top();
+      wishes.pop();
+      Share& share = shares_[wish.share];
+      if (level_in(share, share.block) >= wish.level) continue;
+      if (!pays(share, wish.level) || !can_afford(share, wish.level)) continue;
+      const auto gpus = static_cast<std::uint32_t>(size_at(share, wish.level).gpus);
+      if (gpus - share.block.size > map_.free_count()) continue;
+      const GpuBlock around = enclosing(share.block, gpus);
+      if (is_free_for(share, around)) {
+        put(share, around);
+      } else if (const auto elsewhere = map_.best_fit(gpus)) {
+        put(share, *elsewhere);
+      } else {
+        continue;
+      }
+      wish_for_more(wishes, wish.share);
+    }
+  }
+
+  void wish_for_more(std::priority_queue<Wish>& wishes, std::size_t index) const {
+    const Share& share = shares_[index];
+    const int level = level_in(share, share.block);
+    const int levels = static_cast<int>(share.job->sizes->size());
+    for (int next = level + 1; next < levels; ++next)
+      wishes.push({return_of(share, level, next), index, next});
+  }
+
+  const PoolState& pool_;
+  Time now_;
+  BlockMap map_;
+  std::vector<Share> shares_;
+};
+
+}  // namespace
+
+std::vector<WantedBlock> allocate_with_left_overs(const TrainingState& state, const PoolState& pool,
+                                                  Time now) {
+  return LeftOvers{state, pool, now}.run();
+}
+
+}  // namespace weir::schedule

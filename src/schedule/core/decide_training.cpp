@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/core/decide_training.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedule/admit/gate.h"
+
+namespace weir::schedule {
+namespace {
+
+bool is_well_formed(const TrainingSpec& spec, Time now) {
+  if (spec.iterations < 1 || spec.asked_gpus < 1) return false;
+  return spec.deadline_kind == DeadlineKind::none || spec.deadline > now;
+}
+
+// The better of two answers from different pools: a promise, then a place without one, then the
+// earlier counter-offer.
+bool is_better(const Verdict& a, const Verdict& b) {
+  if (a.index() != b.index()) return a.index() < b.index();
+  const auto* refused_a = std::get_if<Refusal>(&a);
+  const auto* refused_b = std::get_if<Refusal>(&b);
+  if (refused_a == nullptr || !refused_a->earliest) return false;
+  return !refused_b->earliest || *refused_a->earliest < *refused_b->earliest;
+}
+
+}  // namespace
+
+TrainingJob TrainingDecision::candidate(const PoolState& pool,
+                                        std::shared_ptr<const TrainingSpec> spec) const {
+  TrainingJob job;
+  job.sizes = std::make_shared<const SizeTable>(
+      size_table(*pool.curves.at(spec->curve), *spec, *pool.pool, state_.rescale_cost));
+  job.left = work_of_iterations(spec->iterations);
+  job.spec = std::move(spec);
+  job.submitted = job.observed_at = job.ready_at = now_;
+  job.pool = pool.pool->id;
+  job.phase = TrainingPhase::considered;
+  return job;
+}
+
+void TrainingDecision::operator()(const TrainingSubmitted& event) {
+  if (!is_well_formed(event.spec, now_)) {
+    return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  }
+  const auto spec = std::make_shared<const TrainingSpec>(event.spec);
+  const PoolState* chosen = nullptr;
+  std::optional<Verdict> verdict;
+  std::int64_t cost = 0;
+  for (const PoolState& pool : state_.pools) {
+    if (!pool.curves.contains(spec->curve)) continue;
+    const TrainingJob job = candidate(pool, spec);
+    Verdict answer = policy_.judge(state_, pool, job, now_, config_);
+    if (verdict && !is_better(answer, *verdict)) continue;
+    if (job.has_deadline())
+      cost = least_gpu_seconds(*job.sizes, job.left, spec->deadline - now_);
+    chosen = &pool;
+    verdict = std::move(answer);
+    if (std::holds_alternative<Promise>(*verdict)) break;
+  }
+  if (chosen == nullptr) {
+    const PoolIndex pool = state_.pools.front().pool->id;
+    return add(TrainingAccepted{next_job_, spec, pool, 0}, {ReasonCode::waits_for_a_curve, 0});
+  }
+  add(TrainingAccepted{next_job_, spec, chosen->pool->id, cost}, {ReasonCode::as_reported, 0});
+  record_verdict(next_job_, std::move(*verdict));
+}
+
+void TrainingDecision::record_verdict(JobId job, Verdict verdict) {
+  if (auto* promise = std::get_if<Promise>(&verdict)) {
+    for (auto& [other, timeline] : promise->revised) {
+      const bool replanned = promise->reason.code == ReasonCode::fits_after_replan;
+      add(TimelineRevised{other, std::move(timeline)},
+          replanned ? Reason{ReasonCode::makes_room, job.value}
+                    : Reason{ReasonCode::ahead_of_plan, 0});
+    }
+    add(PromiseMade{job, promise->deadline, std::move(promise->timeline)}, promise->reason);
+  } else if (const auto* refusal = std::get_if<Refusal>(&verdict)) {
+    add(PromiseRefused{job, refusal->earliest}, refusal->reason);
+  } else {
+    add(JobUnpromised{job}, std::get<NoPromise>(verdict).reason);
+  }
+}
+
+bool TrainingDecision::is_active(JobId job) {
+  if (!state_.knows(job)) {
+    add(EventIgnored{}, {ReasonCode::unknown_job, job.value});
+    return false;
+  }
+  const TrainingPhase phase = state_.job(job).phase;
+  if (phase == TrainingPhase::promised || phase == TrainingPhase::unpromised) return true;
+  add(EventIgnored{}, {ReasonCode::not_running, job.value});
+  return false;
+}
+
+void TrainingDecision::operator()(const JobFinished& event) {
+  if (is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const JobCancelled& event) {
+  const bool waits = state_.knows(event.job) &&
+                     state_.job(event.job).phase == TrainingPhase::waits_for_curve;
+  if (waits || is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::cancelled, 0});
+}
+
+void TrainingDecision::operator()(const RanksReady& event) {
+  if (!is_active(event.job)) return;
+  const TrainingJob& job = state_.job(event.job);
+  if (job.generation != event.generation) return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(JobObserved{event.job, job.left_at(now_), now_}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const ProgressReported& event) {
+  if (!is_active(event.job)) return;
+  const TrainingJob& job = state_.job(event.job);
+  const Work all = work_of_iterations(job.spec->iterations);
+  const Work left = event.done < all ? all - event.done : Work{};
+  add(JobObserved{event.job, left, job.ready_at}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const CurveUpdated& event) {
+  if (state_.find_pool(event.pool) == nullptr || event.curve.empty())
+    return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  add(CurveAdopted{event.pool, event.key, std::make_shared<const Curve>(event.curve)},
+      {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const TimerFired&) {
+  for (const PoolState& pool : state_.pools) {
+    const std::vector<WantedBlock> wanted = policy_.allocate(state_, pool, now_, config_);
+    // Whoever gives GPUs back does so before others get them.
+    std::size_t next = 0;
+    std::vector<Record> growing;
+    for (const JobId id : pool.active) {
+      while (next < wanted.size() && wanted[next].job < id) ++next;
+      const bool is_named = next < wanted.size() && wanted[next].job == id;
+      const GpuBlock block = is_named ? wanted[next].block : kNoGpus;
+      const TrainingJob& job = state_.job(id);
+      if (job.block == block) continue;
+      const Reason reason = is_named ? wanted[next].reason : Reason{ReasonCode::reclaimed, 0};
+      Record record{now_, reason, JobResized{id, job.generation + 1, block}};
+      (block.size < job.block.size ? records_ : growing).push_back(std::move(record));
+    }
+    std::move(growing.begin(), growing.end(), std::back_inserter(records_));
+  }
+}
+
+}  // namespace weir::schedule

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What follows from an event that concerns training jobs, as records. Nothing here changes the
+// state.
+#pragma once
+
+#include <vector>
+
+#include "domain/event.h"
+#include "domain/record.h"
+#include "schedule/core/training_state.h"
+#include "schedule/policies/training_policy.h"
+
+namespace weir::schedule {
+
+class TrainingDecision {
+ public:
+  // `next_job` is the id a new job gets.
+  TrainingDecision(const TrainingState& state, const TrainingPolicy& policy,
+                   const TrainingConfig& config, Time now, JobId next_job)
+      : state_{state}, policy_{policy}, config_{config}, now_{now}, next_job_{next_job} {}
+
+  void operator()(const TrainingSubmitted& event);
+  void operator()(const JobFinished& event);
+  void operator()(const JobCancelled& event);
+  void operator()(const RanksReady& event);
+  void operator()(const ProgressReported& event);
+  void operator()(const CurveUpdated& event);
+  void operator()(const TimerFired& event);
+
+  std::vector<Record> take_records() { return std::move(records_); }
+
+ private:
+  TrainingJob candidate(const PoolState& pool, std::shared_ptr<const TrainingSpec> spec) const;
+  void record_verdict(JobId job, Verdict verdict);
+  bool is_active(JobId job);
+
+  template <class What>
+  void add(What what, Reason reason) {
+    records_.push_back(Record{now_, reason, std::move(what)});
+  }
+
+  const TrainingState& state_;
+  const TrainingPolicy& policy_;
+  const TrainingConfig& config_;
+  Time now_;
+  JobId next_job_;
+  std::vector<Record> records_;
+};
+
+}  // namespace weir::schedule

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/core/training_state.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace weir::schedule {
+namespace {
+
+TrainingJob& write(TrainingState& state, JobId job) {
+  return state.jobs.at_for_write(TrainingState::position_of(job));
+}
+
+PoolState& pool_for(TrainingState& state, const TrainingJob& job) {
+  return *state.find_pool(job.pool);
+}
+
+void activate(PoolState& pool, JobId job) {
+  const auto at = std::lower_bound(pool.active.begin(), pool.active.end(), job);
+  if (at == pool.active.end() || *at != job) pool.active.insert(at, job);
+}
+
+void deactivate(PoolState& pool, JobId job) {
+  const auto at = std::lower_bound(pool.active.begin(), pool.active.end(), job);
+  if (at != pool.active.end() && *at == job) pool.active.erase(at);
+}
+
+}  // namespace
+
+IterationRate TrainingJob::rate() const {
+  const int at = level();
+  return at == kPaused ? IterationRate{0} : (*sizes)[static_cast<std::size_t>(at)].rate;
+}
+
+Work TrainingJob::left_at(Time time) const {
+  const Time from = std::max(observed_at, ready_at);
+  if (block.is_none() || time <= from) return left;
+  const Work done = rate() * (time - from);
+  return done < left ? left - done : Work{};
+}
+
+const PoolState& TrainingState::pool_of(const TrainingJob& job) const {
+  return *find_pool(job.pool);
+}
+
+PoolState* TrainingState::find_pool(PoolIndex pool) {
+  for (PoolState& candidate : pools) {
+    if (candidate.pool->id == pool) return &candidate;
+  }
+  return nullptr;
+}
+
+const PoolState* TrainingState::find_pool(PoolIndex pool) const {
+  return const_cast<TrainingState*>(this)->find_pool(pool);
+}
+
+TrainingState TrainingState::fork() {
+  TrainingState copy;
+  copy.rescale_cost = rescale_cost;
+  copy.pools = pools;
+  copy.jobs = jobs.fork();
+  return copy;
+}
+
+TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool) {
+  TrainingPool made;
+  made.id = pool;
+  std::int32_t most = 1;
+  bool all_full = true;
+  for (const Node& node : cluster.nodes) {
+    if (node.pool != pool || node.gpu_count == 0) continue;
+    made.nodes.push_back(node.id);
+    made.gpus.push_back(node.gpu_count);
+    most = std::max(most, node.gpu_count);
+  }
+  made.stride = std::bit_ceil(static_cast<std::uint32_t>(most));
+  for (const std::int32_t gpus : made.gpus)
+    all_full = all_full && static_cast<std::uint32_t>(gpus) == made.stride;
+  // Blocks of several nodes need nodes that fill their stride.
+  made.largest_block = all_full ? std::bit_floor(made.slots())
+                                : std::bit_floor(static_cast<std::uint32_t>(most));
+  return made;
+}
+
+TrainingState initial_training_state(const Cluster& cluster) {
+  TrainingState state;
+  state.rescale_cost = rescale_cost_for(cluster.gpu_count());
+  for (std::uint32_t i = 0; i < cluster.pools.size(); ++i) {
+    TrainingPool pool = make_training_pool(cluster, PoolIndex{i});
+    if (pool.nodes.empty()) continue;
+    PoolState made;
+    made.closed = BlockMap{pool.slots()};
+    for (std::uint32_t node = 0; node < pool.nodes.size(); ++node) {
+      const auto gpus = static_cast<std::uint32_t>(pool.gpus[node]);
+      for (std::uint32_t slot = gpus; slot < pool.stride; ++slot)
+        made.closed.take({node * pool.stride + slot, 1});
+    }
+    made.is_up.assign(pool.nodes.size(), 1);
+    made.pool = std::make_shared<const TrainingPool>(std::move(pool));
+    state.pools.push_back(std::move(made));
+  }
+  return state;
+}
+
+SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const TrainingPool& pool,
+                     const RescaleCost& cost) {
+  SizeTable sizes;
+  const auto add = [&](const CurvePoint& point) {
+    const auto gpus = static_cast<std::uint32_t>(point.gpus);
+    if (gpus <= pool.largest_block) sizes.push_back({point.gpus, point.rate, cost.full(gpus)});
+  };
+  if (spec.is_rigid) {
+    const IterationRate rate = curve.rate_at(spec.asked_gpus);
+    if (rate.value > 0 && std::has_single_bit(static_cast<std::uint32_t>(spec.asked_gpus)))
+      add({spec.asked_gpus, rate});
+    return sizes;
+  }
+  for (const CurvePoint& point : curve.useful()) add(point);
+  return sizes;
+}
+
+void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted& record) {
+  TrainingJob job;
+  job.spec = record.spec;
+  job.submitted = at;
+  job.left = work_of_iterations(record.spec->iterations);
+  job.observed_at = at;
+  job.ready_at = at;
+  job.pool = record.pool;
+  job.phase = TrainingPhase::considered;
+  PoolState& pool = *state.find_pool(record.pool);
+  const auto curve = pool.curves.find(record.spec->curve);
+  if (curve == pool.curves.end()) {
+    job.sizes = std::make_shared<const SizeTable>();
+    job.phase = TrainingPhase::waits_for_curve;
+  } else {
+    job.sizes = std::make_shared<const SizeTable>(
+        size_table(*curve->second, *record.spec, *pool.pool, state.rescale_cost));
+  }
+  state.jobs.push_back(std::move(job));
+  if (pool.arrivals_seen++ == 0) pool.first_arrival = at;
+  if (record.spec->deadline_kind == DeadlineKind::none) return;
+  pool.arrivals.push_back({at, record.least_gpu_seconds, false});
+  while (pool.arrivals.front().at + kArrivalMemory < at) pool.arrivals.pop_front();
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const PromiseMade& record) {
+  TrainingJob& job = write(state, record.job);
+  job.phase = TrainingPhase::promised;
+  job.timeline = record.timeline;
+  activate(pool_for(state, job), record.job);
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const TimelineRevised& record) {
+  write(state, record.job).timeline = record.timeline;
+}
+
+void evolve(TrainingState& state, Time, const Reason& reason, const PromiseRefused& record) {
+  TrainingJob& job = write(state, record.job);
+  job.phase = TrainingPhase::refused;
+  PoolState& pool = pool_for(state, job);
+  const bool for_room =
+      reason.code == ReasonCode::no_room || reason.code == ReasonCode::no_block;
+  if (for_room && !pool.arrivals.empty()) pool.arrivals.back().was_refused_for_room = true;
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const JobUnpromised& record) {
+  TrainingJob& job = write(state, record.job);
+  job.phase = TrainingPhase::unpromised;
+  activate(pool_for(state, job), record.job);
+}
+
+void evolve(TrainingState& state, Time at, const Reason&, const JobResized& record) {
+  TrainingJob& job = write(state, record.job);
+  job.left = job.left_at(at);
+  job.observed_at = at;
+  job.block = record.block;
+  job.generation = record.generation;
+  job.ready_at = record.block.is_none() ? at : at + state.rescale_cost.full(record.block.size);
+}
+
+void evolve(TrainingState& state, Time at, const Reason&, const JobObserved& record) {
+  TrainingJob& job = write(state, record.job);
+  job.left = record.left;
+  job.observed_at = at;
+  job.ready_at = record.ready_at;
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const PromiseAtRisk& record) {
+  write(state, record.job).is_at_risk = true;
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const CurveAdopted& record) {
+  PoolState& pool = *state.find_pool(record.pool);
+  pool.curves[record.key] = record.curve;
+}
+
+void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased& record) {
+  TrainingJob& job = write(state, record.job);
+  job.phase = reason.code == ReasonCode::cancelled ? TrainingPhase::cancelled
+                                                   : TrainingPhase::finished;
+  job.left = Work{};
+  job.block = kNoGpus;
+  job.timeline = Timeline{};
+  deactivate(pool_for(state, job), record.job);
+}
+
+}  // namespace weir::schedule

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the scheduler knows of training jobs and of the pools they run in. A value; only evolve()
+// changes it.
+//
+// What was decided (block, generation) and what was observed (left, ready_at) are kept apart: until
+// the engine says that a generation is ready, the job is taken to make no progress.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "domain/cluster.h"
+#include "domain/ids.h"
+#include "domain/record.h"
+#include "domain/timeline.h"
+#include "domain/training.h"
+#include "schedule/admit/size_table.h"
+#include "schedule/paged_table.h"
+#include "schedule/place/block_map.h"
+
+namespace weir::schedule {
+
+enum class TrainingPhase : std::uint8_t {
+  elsewhere,        // the id belongs to a job that is not a training job
+  waits_for_curve,  // nobody knows how fast it runs
+  considered,       // accepted; whether it is promised is decided next
+  promised,         // its timeline is kept
+  unpromised,       // runs when there are GPUs
+  refused,
+  finished,
+  cancelled,
+};
+
+struct TrainingJob {
+  std::shared_ptr<const TrainingSpec> spec;
+  std::shared_ptr<const SizeTable> sizes;
+  Time submitted;
+  Timeline timeline;  // of a promised job
+  Work left;          // at observed_at
+  Time observed_at;
+  Time ready_at;   // when the present generation makes progress; expected, or observed
+  GpuBlock block;  // what it has, as decided
+  std::uint32_t generation = 0;
+  PoolIndex pool;
+  TrainingPhase phase = TrainingPhase::elsewhere;
+  bool is_at_risk = false;  // its promise cannot be kept; its user was told
+
+  bool is_promised() const { return phase == TrainingPhase::promised; }
+  bool has_deadline() const { return spec->deadline_kind != DeadlineKind::none; }
+  int level() const { return level_of(*sizes, block.size); }
+  IterationRate rate() const;
+  // What is left at that time, as far as the scheduler can know.
+  Work left_at(Time time) const;
+  friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
+};
+
+// The GPUs of a pool in one row: node after node, each beginning at a multiple of `stride`.
+struct TrainingPool {
+  PoolIndex id;
+  std::vector<NodeId> nodes;         // in the row's order
+  std::vector<std::int32_t> gpus;    // of each node
+  std::uint32_t stride = 1;          // the power of two at or above the most GPUs on a node
+  std::uint32_t largest_block = 1;   // no job gets more GPUs than this
+
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(nodes.size()) * stride; }
+  std::uint32_t node_of(std::uint32_t slot) const { return slot / stride; }
+  GpuBlock block_of_node(std::uint32_t node) const { return {node * stride, stride}; }
+};
+
+// An arrival, as the gate remembers it (admit/gate.h).
+struct RememberedArrival {
+  Time at;
+  std::int64_t least_gpu_seconds = 0;
+  bool was_refused_for_room = false;
+  friend bool operator==(const RememberedArrival&, const RememberedArrival&) = default;
+};
+
+struct PoolState {
+  std::shared_ptr<const TrainingPool> pool;
+  BlockMap closed;                  // slots that are not GPUs, or of lost nodes
+  std::vector<std::uint8_t> is_up;  // by node
+  std::vector<JobId> active;        // promised and unpromised jobs, ascending
+  std::deque<RememberedArrival> arrivals;
+  std::int64_t arrivals_seen = 0;
+  Time first_arrival;
+  std::map<CurveKey, std::shared_ptr<const Curve>> curves;
+
+  std::int32_t gpus_up() const { return static_cast<std::int32_t>(closed.free_count()); }
+};
+
+struct TrainingState {
+  RescaleCost rescale_cost;
+  std::vector<PoolState> pools;  // by position; PoolState::pool->id is the cluster's index
+  PagedTable<TrainingJob> jobs;  // by position_of(JobId)
+
+  bool is_enabled() const { return !pools.empty(); }
+  static std::size_t position_of(JobId job) { return job.value - 1; }
+  const TrainingJob& job(JobId id) const { return jobs[position_of(id)]; }
+  bool knows(JobId id) const {
+    return id.value >= 1 && id.value <= jobs.size() &&
+           job(id).phase != TrainingPhase::elsewhere;
+  }
+  const PoolState& pool_of(const TrainingJob& job) const;
+  PoolState* find_pool(PoolIndex pool);
+  const PoolState* find_pool(PoolIndex pool) const;
+
+  TrainingState fork();
+};
+
+inline constexpr Duration kArrivalMemory = std::chrono::hours{7 * 24};
+
+// A row of the pool's GPUs; node order as listed.
+TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool);
+
+// Every pool of the cluster that has GPUs.
+TrainingState initial_training_state(const Cluster& cluster);
+
+// The sizes of the curve that the pool can give, with their prices.
+SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const TrainingPool& pool,
+                     const RescaleCost& cost);
+
+// Each record's effect, no policy. Requires: decided on this very state.
+void evolve(TrainingState& state, Time at, const Reason& reason, const TrainingAccepted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const PromiseMade& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const TimelineRevised& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const PromiseRefused& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const JobUnpromised& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const JobResized& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const JobObserved& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const PromiseAtRisk& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const CurveAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const JobReleased& record);
+
+}  // namespace weir::schedule

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How training jobs are admitted and who has how many GPUs. A policy is pure: it looks at the state
+// and says what should be; the core records it. Adding one is one file and one row in
+// training_policies.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "schedule/core/training_state.h"
+
+namespace weir::schedule {
+
+struct TrainingConfig {
+  Duration slot{0};             // changes fall on multiples of it; 0: anywhere
+  bool makes_counter_offers = true;
+  bool has_gate = true;         // refuse giants while cheaper jobs are turned away (admit/gate.h)
+};
+
+// The job is promised. Others whose timeline changes are listed too.
+struct Promise {
+  Time deadline;
+  Timeline timeline;
+  std::vector<std::pair<JobId, Timeline>> revised;
+  Reason reason;
+};
+// Accepted, runs when it can.
+struct NoPromise {
+  Reason reason{ReasonCode::no_promise_asked, 0};
+};
+struct Refusal {
+  Reason reason;
+  std::optional<Time> earliest;  // a deadline that would be promised
+};
+using Verdict = std::variant<Promise, NoPromise, Refusal>;
+
+struct WantedBlock {
+  JobId job;
+  GpuBlock block;
+  Reason reason;
+};
+
+class TrainingPolicy {
+ public:
+  virtual ~TrainingPolicy() = default;
+
+  // Whether a job with a deadline is told if it will meet it.
+  virtual bool makes_promises() const = 0;
+
+  // What would become of a job that comes to the pool now. It is not part of the state yet.
+  virtual Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job,
+                        Time now, const TrainingConfig& config) const = 0;
+
+  // Who should have which GPUs from now on. Jobs that are not named get none. Blocks are disjoint,
+  // of sizes the jobs may have, and none is closed.
+  virtual std::vector<WantedBlock> allocate(const TrainingState& state, const PoolState& pool,
+                                            Time now, const TrainingConfig& config) const = 0;
+
+  // When to decide again if nothing happens; Time::max() for never.
+  virtual Time wake_up(const TrainingState& state, const PoolState& pool, Time now) const = 0;
+};
+
+}  // namespace weir::schedule

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/modelled_engine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace weir::simulate {
+
+void ModelledEngine::add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille) {
+  if (runs_.size() <= job.value) runs_.resize(job.value + 1);
+  Run& run = runs_[job.value];
+  run.curve = curve;
+  run.all = run.left = work;
+  run.speed_permille = speed_permille;
+}
+
+void ModelledEngine::advance(Run& run, Time now) {
+  gpu_time_ += static_cast<WideInteger>(run.block.size) * (now - run.since).count();
+  const Time from = std::max(run.since, run.ready);
+  if (!run.block.is_none() && now > from) {
+    const Work done = run.rate * (now - from);
+    run.left = done < run.left ? run.left - done : Work{};
+  }
+  run.since = now;
+}
+
+void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) {
+  Run& run = runs_[change.job.value];
+  advance(run, now);
+  run.block = change.block;
+  run.generation = change.generation;
+  if (change.block.is_none()) return;
+  ++rescales_;
+  ++run.rescales;
+  const auto level = static_cast<std::uint64_t>(std::bit_width(change.block.size));
+  const std::uint64_t group = std::uint64_t{pool.value} << 48 | level << 32 | change.block.first;
+  const bool is_known = !known_groups_.insert(group).second;
+  run.ready = now + (is_known ? cost_.known(change.block.size) : cost_.full(change.block.size));
+  run.rate = IterationRate{run.curve.rate_at(static_cast<std::int32_t>(change.block.size)).value *
+                           run.speed_permille / 1000};
+  queue_.push({run.ready, change.job, false, run.generation});
+  if (run.rate.value > 0)
+    queue_.push({run.ready + time_for(run.left, run.rate), change.job, true, run.generation});
+}
+
+bool ModelledEngine::is_current(const Happening& happening) const {
+  const Run& run = runs_[happening.job.value];
+  return !run.is_over && run.generation == happening.generation;
+}
+
+Time ModelledEngine::next_at() {
+  while (!queue_.empty() && !is_current(queue_.top())) queue_.pop();
+  return queue_.empty() ? Time::max() : queue_.top().at;
+}
+
+ModelledEngine::Happening ModelledEngine::take_next() {
+  const Happening next = queue_.top();
+  queue_.pop();
+  if (next.is_finish) {
+    Run& run = runs_[next.job.value];
+    advance(run, next.at);
+    run.is_over = true;
+  }
+  return next;
+}
+
+Work ModelledEngine::done_at(JobId job, Time now) const {
+  const Run& run = runs_[job.value];
+  const Time from = std::max(run.since, run.ready);
+  Work left = run.left;
+  if (!run.block.is_none() && now > from) {
+    const Work done = run.rate * (now - from);
+    left = done < left ? left - done : Work{};
+  }
+  return run.all - left;
+}
+
+}  // namespace weir::simulate

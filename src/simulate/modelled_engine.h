@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cluster that runs training jobs as their curves say, on a virtual clock: it does what the
+// scheduler's records tell it and reports what an engine would. A job pays when its GPUs change and
+// only then: the base cost if exactly these GPUs formed a group before, the full cost otherwise. A
+// start is a change. While it pays it makes no progress.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <unordered_set>
+#include <vector>
+
+#include "domain/event.h"
+#include "domain/record.h"
+#include "schedule/admit/size_table.h"
+
+namespace weir::simulate {
+
+class ModelledEngine {
+ public:
+  explicit ModelledEngine(const schedule::RescaleCost& cost) : cost_{cost} {}
+
+  // A job the scheduler accepted. `speed_permille` of its curve is what it really does.
+  void add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille);
+  void resize(Time now, PoolIndex pool, const JobResized& change);
+
+  struct Happening {
+    Time at;
+    JobId job;
+    bool is_finish = false;  // else: its ranks are ready
+    std::uint32_t generation = 0;
+  };
+  // The next thing to happen; Time::max() when nothing will.
+  Time next_at();
+  Happening take_next();
+
+  // What the job has done by then.
+  Work done_at(JobId job, Time now) const;
+  std::int64_t rescales() const { return rescales_; }
+  // GPU-time handed out so far to jobs, in GPU-nanoseconds, of changes made until now.
+  WideInteger gpu_time() const { return gpu_time_; }
+  std::int64_t rescales_of(JobId job) const { return runs_[job.value].rescales; }
+
+ private:
+  struct Run {
+    Curve curve;
+    Work all;
+    Work left;
+    IterationRate rate;
+    Time since;
+    Time ready;
+    GpuBlock block;
+    std::int64_t speed_permille = 1000;
+    std::int64_t rescales = 0;
+    std::uint32_t generation = 0;
+    bool is_over = false;
+  };
+  struct Later {
+    bool operator()(const Happening& a, const Happening& b) const {
+      if (a.at != b.at) return a.at > b.at;
+      if (a.is_finish != b.is_finish) return b.is_finish;  // releases first
+      return a.job > b.job;
+    }
+  };
+  void advance(Run& run, Time now);
+  bool is_current(const Happening& happening) const;
+
+  schedule::RescaleCost cost_;
+  std::vector<Run> runs_;  // by id
+  std::priority_queue<Happening, std::vector<Happening>, Later> queue_;
+  std::unordered_set<std::uint64_t> known_groups_;
+  std::int64_t rescales_ = 0;
+  WideInteger gpu_time_ = 0;
+};
+
+}  // namespace weir::simulate

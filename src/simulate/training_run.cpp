@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/training_run.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "schedule/core/core.h"
+#include "schedule/place/policies.h"
+#include "schedule/policies/training_policies.h"
+#include "simulate/modelled_engine.h"
+
+namespace weir::simulate {
+namespace {
+
+class TrainingRun {
+ public:
+  TrainingRun(const Cluster& cluster, const TrainingWorkload& workload,
+              const std::vector<CurveBook>& curves, const TrainingRunConfig& config)
+      : workload_{workload},
+        config_{config},
+        core_{core_config(config), schedule::initial_state_for_training(cluster)},
+        engine_{core_.state().training.rescale_cost} {
+    outcome_.policy = config.policy;
+    outcome_.makes_promises =
+        schedule::find_training_policy(config.policy)->makes_promises();
+    outcome_.jobs = static_cast<std::int64_t>(workload.jobs.size());
+    outcome_.by_job.resize(workload.jobs.size());
+    by_arrival_.resize(workload.jobs.size());
+    std::iota(by_arrival_.begin(), by_arrival_.end(), std::size_t{0});
+    std::stable_sort(by_arrival_.begin(), by_arrival_.end(), [&](std::size_t a, std::size_t b) {
+      return workload.jobs[a].submitted < workload.jobs[b].submitted;
+    });
+    if (!by_arrival_.empty()) now_ = workload.jobs[by_arrival_.front()].submitted;
+    for (std::size_t i = 0; i < core_.state().training.pools.size(); ++i) {
+      const CurveBook& book = curves[std::min(i, curves.size() - 1)];
+      const PoolIndex pool = core_.state().training.pools[i].pool->id;
+      for (const auto& [key, curve] : book.curves) tell(CurveUpdated{pool, key, curve});
+    }
+  }
+
+  TrainingOutcome run() {
+    const Time start = now_;
+    while (true) {
+      const Time next = std::min({next_arrival(), next_happening(), wake_up_});
+      if (next == Time::max()) break;
+      now_ = next;
+      const bool must_decide = hear_of_releases() | submit_arrivals() | (wake_up_ <= now_);
+      if (!must_decide) continue;
+      tell(TimerFired{});
+      ++outcome_.decisions;
+      wake_up_ = core_.wake_up(now_);
+    }
+    outcome_.makespan = now_ - start;
+    finish_tally();
+    return std::move(outcome_);
+  }
+
+ private:
+  static schedule::CoreConfig core_config(const TrainingRunConfig& config) {
+    schedule::CoreConfig core;
+    core.policy = schedule::placement_policies().front().policy;
+    core.training_policy = schedule::find_training_policy(config.policy);
+    core.training = config.training;
+    return core;
+  }
+
+  Time aligned(Time time) const {
+    const Duration slot = config_.training.slot;
+    if (slot.count() == 0 || time == Time::max()) return time;
+    const auto slots = (time.time_since_epoch() + slot - Duration{1}) / slot;
+    return Time{slot * slots};
+  }
+
+  Time next_arrival() const {
+    return arrived_ == by_arrival_.size()
+               ? Time::max()
+               : aligned(workload_.jobs[by_arrival_[arrived_]].submitted);
+  }
+
+  // The scheduler hears of an end at the next decision, of ranks at once.
+  Time next_happening() {
+    const Time heard = ended_.empty() ? Time::max() : aligned(ended_.front().at);
+    return std::min(heard, engine_.next_at());
+  }
+
+  bool hear_of_releases() {
+    while (engine_.next_at() <= now_) {
+      const auto happening = engine_.take_next();
+      if (happening.is_finish) {
+        ended_.push_back(happening);
+      } else {
+        tell(RanksReady{happening.job, happening.generation});
+      }
+    }
+    bool any = false;
+    while (!ended_.empty() && aligned(ended_.front().at) <= now_) {
+      const auto ended = ended_.front();
+      ended_.pop_front();
+      TrainingJobOutcome& job = outcome_.by_job[trace_row_[ended.job.value]];
+      job.finished = ended.at;
+      tell(JobFinished{ended.job});
+      any = true;
+    }
+    return any;
+  }
+
+  bool submit_arrivals() {
+    bool any = false;
+    for (; next_arrival() <= now_; ++arrived_) {
+      const std::size_t row = by_arrival_[arrived_];
+      const TrainingArrival& arrival = workload_.jobs[row];
+      TrainingJobOutcome& job = outcome_.by_job[row];
+      job.submitted = arrival.submitted;
+      job.deadline = arrival.spec.deadline;
+      job.has_deadline = arrival.spec.deadline_kind != DeadlineKind::none;
+      row_ = row;
+      tell(TrainingSubmitted{arrival.spec});
+      any = true;
+    }
+    return any;
+  }
+
+  template <class What>
+  void tell(What what) {
+    for (const Record& record : core_.handle(Event{now_, std::move(what)})) {
+      std::visit([&](const auto& made) { obey(made); }, record.what);
+      if (config_.on_record) config_.on_record(record);
+    }
+  }
+
+  template <class Other>
+  void obey(const Other&) {}
+  void obey(const TrainingAccepted& record) {
+    if (trace_row_.size() <= record.job.value) trace_row_.resize(record.job.value + 1);
+    trace_row_[record.job.value] = row_;
+    const auto& pool = *core_.state().training.find_pool(record.pool);
+    const auto curve = pool.curves.find(record.spec->curve);
+    engine_.add(record.job, curve == pool.curves.end() ? Curve{} : *curve->second,
+                work_of_iterations(record.spec->iterations), 1000);
+  }
+  void obey(const PromiseMade& record) { outcome_of(record.job).is_promised = true; }
+  void obey(const PromiseRefused& record) {
+    outcome_of(record.job).counter_offer = record.earliest;
+  }
+  void obey(const JobResized& record) {
+    engine_.resize(now_, core_.state().training.job(record.job).pool, record);
+    TrainingJobOutcome& job = outcome_of(record.job);
+    if (!job.started && !record.block.is_none()) job.started = now_;
+  }
+
+  TrainingJobOutcome& outcome_of(JobId job) { return outcome_.by_job[trace_row_[job.value]]; }
+
+  void finish_tally() {
+    for (const TrainingJobOutcome& job : outcome_.by_job) {
+      const bool on_time = job.finished && job.has_deadline && *job.finished <= job.deadline;
+      outcome_.with_deadline += job.has_deadline;
+      outcome_.admitted += job.is_promised;
+      if (on_time && (job.is_promised || !outcome_.makes_promises)) ++outcome_.met;
+      if (on_time && outcome_.makes_promises && !job.is_promised) ++outcome_.met_without_promise;
+      if (job.is_promised && !on_time) ++outcome_.missed_after_admission;
+      if (!job.finished) continue;
+      ++outcome_.finished;
+      outcome_.total_completion_time += *job.finished - job.submitted;
+    }
+    outcome_.rescales = engine_.rescales();
+    outcome_.gpu_seconds = static_cast<double>(engine_.gpu_time()) / 1e9;
+  }
+
+  const TrainingWorkload& workload_;
+  TrainingRunConfig config_;
+  schedule::Core core_;
+  ModelledEngine engine_;
+  TrainingOutcome outcome_;
+  std::vector<std::size_t> by_arrival_;
+  std::size_t arrived_ = 0;
+  std::deque<ModelledEngine::Happening> ended_;  // of which the scheduler has not heard yet
+  std::vector<std::size_t> trace_row_;           // by job id
+  std::size_t row_ = 0;
+  Time now_;
+  Time wake_up_ = Time::max();
+};
+
+}  // namespace
+
+TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,
+                             const std::vector<CurveBook>& curves,
+                             const TrainingRunConfig& config) {
+  return TrainingRun{cluster, workload, curves, config}.run();
+}
+
+}  // namespace weir::simulate

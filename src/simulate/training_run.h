@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One run of a training workload under one policy: the scheduler's own core, driven by a virtual
+// clock and a modelled engine. At one instant: releases, then arrivals, then one decision.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/cluster.h"
+#include "domain/curve.h"
+#include "domain/event.h"
+#include "domain/record.h"
+#include "domain/training.h"
+#include "schedule/policies/training_policy.h"
+
+namespace weir::simulate {
+
+struct TrainingRunConfig {
+  std::string policy = "weir";
+  schedule::TrainingConfig training;
+  // Each record, as it is made.
+  std::function<void(const Record&)> on_record;
+};
+
+enum class JobEnd : std::uint8_t { finished, refused, unfinished };
+
+struct TrainingJobOutcome {
+  Time submitted;
+  Time deadline;
+  bool has_deadline = false;
+  bool is_promised = false;
+  std::optional<Time> started;
+  std::optional<Time> finished;
+  std::optional<Time> counter_offer;
+  std::int64_t rescales = 0;
+};
+
+struct TrainingOutcome {
+  std::string policy;
+  bool makes_promises = false;
+  std::int64_t jobs = 0;
+  std::int64_t with_deadline = 0;
+  std::int64_t met = 0;                  // promised and on time; for policies that promise nothing, on time
+  std::int64_t met_without_promise = 0;  // on time by luck
+  std::int64_t admitted = 0;
+  std::int64_t missed_after_admission = 0;
+  std::int64_t finished = 0;
+  std::int64_t rescales = 0;
+  std::int64_t decisions = 0;
+  Duration total_completion_time{0};  // of finished jobs
+  Duration makespan{0};
+  double gpu_seconds = 0;
+  double wall_seconds = 0;
+  std::vector<TrainingJobOutcome> by_job;
+};
+
+TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,
+                             const std::vector<CurveBook>& curves,
+                             const TrainingRunConfig& config);
+
+}  // namespace weir::simulate
