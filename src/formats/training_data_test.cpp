@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "formats/curves.h"
 #include "formats/data_dir_testing.h"
+#include "formats/gavel_throughputs.h"
 #include "formats/temporary_file_testing.h"
 #include "formats/throughput_table.h"
 #include "formats/training_trace.h"
@@ -47,6 +49,25 @@ TEST(TrainingData, A100TablesHaveThePublishedKnees) {
   EXPECT_EQ(useful_sizes(*book, {"gpt2", 256}).back(), 32);
   EXPECT_EQ(useful_sizes(*book, {"vgg16", 256}).back(), 64);
   EXPECT_EQ(useful_sizes(*book, {"resnet50_cifar10", 64}), (std::vector<std::int32_t>{1, 4}));
+}
+
+TEST(TrainingData, GavelHasSixKindsOfWorker) {
+  WEIR_NEEDS_DATA(data);
+  const auto file = data / "elasticflow" / "gavel_simulation_throughputs.json.gz";
+  const auto books = read_gavel_throughputs(file);
+  ASSERT_TRUE(books) << mistakes_of(books);
+  std::vector<std::string> kinds;
+  for (const CurveBook& book : *books) {
+    kinds.push_back(book.gpu);
+    EXPECT_EQ(book.curves.size(), 26U) << book.gpu;
+  }
+  EXPECT_THAT(kinds, testing::UnorderedElementsAre("K80", "P100", "V100", "K80_unconsolidated",
+                                                   "P100_unconsolidated", "V100_unconsolidated"));
+  const auto k80 = read_curves(file, "k80");
+  ASSERT_TRUE(k80) << mistakes_of(k80);
+  EXPECT_EQ(k80->find({"ResNet-18", 16})->rate_at(1), IterationRate{4'795'294});
+  EXPECT_EQ(k80->find({"ResNet-50", 128})->measured().size(), 1U);  // does not fit on more
+  EXPECT_EQ(k80->find({"CycleGAN", 0})->rate_at(1), IterationRate{504'770});
 }
 
 struct PublishedTrace {

@@ -5,13 +5,13 @@
 //   workload: {name: night}              # optional; default: the file's name
 //   jobs:
 //     - {name: bert, model: bert, batch: 128, iterations: 200000, submit: 0s, deadline: 6h}
-//     - {name: sweep, count: 9, model: vgg16, batch: 64, iterations: 5000, deadline: 2h, kind: soft}
+//     - {name: sweep, count: 9, model: vgg16, batch: 64, iterations: 500, deadline: 2h, kind: soft}
 //     - {name: notebook, model: gpt2, batch: 128, iterations: 1000}
 //     - {name: old, model: resnet50, batch: 256, iterations: 9000, gpus: 8, rigid: true}
 //
 //   name        of one job only; `count: 9` makes sweep-1 to sweep-9
-//   model       with `batch` (global): the pair must have a throughput curve; left out for a
-//               model that was measured without a batch
+//   model       and batch, the global one: the pair must have a throughput curve; a model that was
+//               measured without a batch has none here either
 //   iterations  1 to 10000000000
 //   submit      when it comes: a duration since the start, default 0s, or a time
 //   deadline    a duration after submission, or a time; without it the job is best effort

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::array kReserves{4, 1, 0};
 
+// How often a job that found no room is planned first instead.
+constexpr int kRepairs = 8;
+
 const SizeOption* option_of(const SizeTable& sizes, GpuBlock block) {
   const int level = level_of(sizes, block.size);
   return level == kPaused ? nullptr : &sizes[static_cast<std::size_t>(level)];
@@ -124,7 +127,11 @@ void Promises::trim() {
 
 std::optional<Promise> Promises::promise_by(Time deadline) {
   if (auto promise = insert(deadline)) return promise;
-  return replan(deadline);
+  // A large reserve of one job can be what another lacks: with less of it for all, both may fit.
+  for (std::size_t first = 0; first < kReserves.size(); ++first) {
+    if (auto promise = replan(deadline, std::span{kReserves}.subspan(first))) return promise;
+  }
+  return std::nullopt;
 }
 
 std::optional<Promise> Promises::insert(Time deadline) {
@@ -143,7 +150,7 @@ std::optional<Promise> Promises::insert(Time deadline) {
   return promise;
 }
 
-std::optional<Promise> Promises::replan(Time deadline) {
+std::optional<Promise> Promises::replan(Time deadline, std::span<const int> reserves) {
   // The newcomer comes last in `jobs`; the order in which they are planned is by laxity.
   std::vector<const TrainingJob*> jobs;
   jobs.reserve(promised_.size() + 1);
@@ -157,17 +164,28 @@ std::optional<Promise> Promises::replan(Time deadline) {
   for (std::size_t i = 0; i < jobs.size(); ++i)
     by_laxity.emplace_back(laxity(*jobs[i], now_, deadline_of(i)), i);
   std::sort(by_laxity.begin(), by_laxity.end());
-  const FillRules rules{now_, config_.slot, kReserves};
-  CapacityProfile profile{now_, pool_.gpus_up()};
+  const FillRules rules{now_, config_.slot, reserves};
   std::vector<SizePlan> plans(jobs.size());
-  for (const auto& [slack, i] : by_laxity) {
-    auto plan = fill(profile, to_fill(*jobs[i], now_, deadline_of(i)), rules);
-    if (!plan) {
-      obstacle_ = ReasonCode::no_room;
-      return std::nullopt;
+  // Plans all in that order; the first that found no room, or none.
+  const auto plan_all = [&] {
+    CapacityProfile profile{now_, pool_.gpus_up()};
+    for (auto at = by_laxity.begin(); at != by_laxity.end(); ++at) {
+      const std::size_t i = at->second;
+      auto plan = fill(profile, to_fill(*jobs[i], now_, deadline_of(i)), rules);
+      if (!plan) return at;
+      subtract(profile, *plan, *jobs[i]->sizes);
+      plans[i] = std::move(*plan);
     }
-    subtract(profile, *plan, *jobs[i]->sizes);
-    plans[i] = std::move(*plan);
+    return by_laxity.end();
+  };
+  auto failed = plan_all();
+  for (int repair = 0; repair < kRepairs && failed != by_laxity.end(); ++repair) {
+    std::rotate(by_laxity.begin(), failed, failed + 1);
+    failed = plan_all();
+  }
+  if (failed != by_laxity.end()) {
+    obstacle_ = ReasonCode::no_room;
+    return std::nullopt;
   }
   std::vector<PlanToArrange> to_arrange;
   to_arrange.reserve(jobs.size());

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "schedule/admit/capacity_profile.h"
@@ -42,7 +43,7 @@ class Promises {
 
  private:
   std::optional<Promise> insert(Time deadline);
-  std::optional<Promise> replan(Time deadline);
+  std::optional<Promise> replan(Time deadline, std::span<const int> reserves);
   void trim();
 
   const TrainingState& state_;
