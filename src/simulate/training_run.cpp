@@ -19,11 +19,12 @@ class TrainingRun {
               const std::vector<CurveBook>& curves, const TrainingRunConfig& config)
       : workload_{workload},
         config_{config},
-        core_{core_config(config), schedule::initial_state_for_training(cluster)},
+        core_{core_config(config),
+              schedule::initial_state_for_training(
+                  cluster, schedule::find_training_policy(config.policy)->size_rule())},
         engine_{core_.state().training.rescale_cost} {
     outcome_.policy = config.policy;
-    outcome_.makes_promises =
-        schedule::find_training_policy(config.policy)->makes_promises();
+    outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
     outcome_.jobs = static_cast<std::int64_t>(workload.jobs.size());
     outcome_.by_job.resize(workload.jobs.size());
     by_arrival_.resize(workload.jobs.size());
@@ -49,7 +50,7 @@ class TrainingRun {
       if (!must_decide) continue;
       tell(TimerFired{});
       ++outcome_.decisions;
-      wake_up_ = core_.wake_up(now_);
+      wake_up_ = core_.wake_up();
     }
     outcome_.makespan = now_ - start;
     finish_tally();
@@ -141,6 +142,7 @@ class TrainingRun {
   }
   void obey(const PromiseMade& record) { outcome_of(record.job).is_promised = true; }
   void obey(const PromiseRefused& record) {
+    outcome_of(record.job).is_refused = true;
     outcome_of(record.job).counter_offer = record.earliest;
   }
   void obey(const JobResized& record) {

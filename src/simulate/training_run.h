@@ -33,6 +33,7 @@ struct TrainingJobOutcome {
   Time deadline;
   bool has_deadline = false;
   bool is_promised = false;
+  bool is_refused = false;
   std::optional<Time> started;
   std::optional<Time> finished;
   std::optional<Time> counter_offer;
@@ -44,7 +45,7 @@ struct TrainingOutcome {
   bool makes_promises = false;
   std::int64_t jobs = 0;
   std::int64_t with_deadline = 0;
-  std::int64_t met = 0;                  // promised and on time; for policies that promise nothing, on time
+  std::int64_t met = 0;  // promised and on time; for policies that promise nothing, on time
   std::int64_t met_without_promise = 0;  // on time by luck
   std::int64_t admitted = 0;
   std::int64_t missed_after_admission = 0;
@@ -59,7 +60,6 @@ struct TrainingOutcome {
 };
 
 TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,
-                             const std::vector<CurveBook>& curves,
-                             const TrainingRunConfig& config);
+                             const std::vector<CurveBook>& curves, const TrainingRunConfig& config);
 
 }  // namespace weir::simulate
