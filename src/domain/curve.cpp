@@ -9,9 +9,8 @@ namespace weir {
 
 Curve::Curve(std::vector<CurvePoint> measured, CurveOrigin origin)
     : measured_{std::move(measured)}, origin_{origin} {
-  std::erase_if(measured_, [](const CurvePoint& point) {
-    return point.gpus < 1 || point.rate.value < 1;
-  });
+  std::erase_if(measured_,
+                [](const CurvePoint& point) { return point.gpus < 1 || point.rate.value < 1; });
   std::sort(measured_.begin(), measured_.end(), [](const CurvePoint& a, const CurvePoint& b) {
     return a.gpus != b.gpus ? a.gpus < b.gpus : a.rate > b.rate;
   });
@@ -24,9 +23,9 @@ Curve::Curve(std::vector<CurvePoint> measured, CurveOrigin origin)
 }
 
 IterationRate Curve::rate_at(std::int32_t gpus) const {
-  const auto at =
-      std::lower_bound(measured_.begin(), measured_.end(), gpus,
-                       [](const CurvePoint& point, std::int32_t size) { return point.gpus < size; });
+  const auto at = std::lower_bound(
+      measured_.begin(), measured_.end(), gpus,
+      [](const CurvePoint& point, std::int32_t size) { return point.gpus < size; });
   return at != measured_.end() && at->gpus == gpus ? at->rate : IterationRate{0};
 }
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <variant>
 
-#include "domain/ids.h"
 #include "domain/curve.h"
+#include "domain/ids.h"
 #include "domain/shape.h"
 #include "domain/time.h"
 #include "domain/training.h"

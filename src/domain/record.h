@@ -41,15 +41,15 @@ enum class ReasonCode : std::uint8_t {
   too_slow_alone,        // its deadline is out of reach even with the whole pool
   no_room,               // its deadline cannot be met beside the promises already made
   no_block,              // the GPUs would be there, but only by moving a job that cannot afford it
-  spares_cheaper_jobs,   // it would take the room of many smaller jobs; detail: how many were refused
-  no_promise_asked,      // it has no deadline, or the policy promises nothing
-  waits_for_a_curve,     // nobody knows yet how fast it runs
-  as_promised,           // its timeline says so
-  left_over,             // GPUs nobody was promised, where they help most
-  reclaimed,             // others were promised these GPUs
-  policy_order,          // detail: its place in the policy's order
-  behind_plan,           // it runs slower than its curve
-  cancelled,             // the user said so
+  spares_cheaper_jobs,  // it would take the room of many smaller jobs; detail: how many were refused
+  no_promise_asked,     // it has no deadline, or the policy promises nothing
+  waits_for_a_curve,    // nobody knows yet how fast it runs
+  as_promised,          // its timeline says so
+  left_over,            // GPUs nobody was promised, where they help most
+  reclaimed,            // others were promised these GPUs
+  policy_order,         // detail: its place in the policy's order
+  behind_plan,          // it runs slower than its curve
+  cancelled,            // the user said so
 };
 
 struct Reason {

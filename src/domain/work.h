@@ -16,7 +16,8 @@ namespace weir {
 
 __extension__ using WideInteger = __int128;
 
-using IterationRate = Quantity<struct IterationRateTag, std::int64_t>;  // micro-iterations per second
+using IterationRate =
+    Quantity<struct IterationRateTag, std::int64_t>;  // micro-iterations per second
 
 struct Work {
   WideInteger femto_iterations = 0;

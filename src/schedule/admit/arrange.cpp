@@ -10,9 +10,8 @@ namespace {
 constexpr std::int32_t kNobody = -1;
 
 std::uint32_t gpus_at(const SizeTable& sizes, int level) {
-  return level == kPaused
-             ? 0
-             : static_cast<std::uint32_t>(sizes[static_cast<std::size_t>(level)].gpus);
+  return level == kPaused ? 0
+                          : static_cast<std::uint32_t>(sizes[static_cast<std::size_t>(level)].gpus);
 }
 
 // All plans, swept through time.
@@ -179,7 +178,8 @@ class Sweep {
       if (job != kNobody) movers.push_back(job);
     }
     std::vector<GpuBlock> were;
-    for (const std::int32_t job : movers) were.push_back(held_[static_cast<std::size_t>(job)].block);
+    for (const std::int32_t job : movers)
+      were.push_back(held_[static_cast<std::size_t>(job)].block);
     std::vector<std::size_t> order(movers.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -242,7 +242,8 @@ std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes
   GpuBlock last;
   for (std::size_t s = 0; s < plan.steps.size() && plan.steps[s].from < plan.end; ++s) {
     const Time from = plan.steps[s].from;
-    const Time to = s + 1 < plan.steps.size() ? std::min(plan.steps[s + 1].from, plan.end) : plan.end;
+    const Time to =
+        s + 1 < plan.steps.size() ? std::min(plan.steps[s + 1].from, plan.end) : plan.end;
     const std::uint32_t gpus = gpus_at(sizes, plan.steps[s].level);
     if (gpus == 0) {
       timeline.steps.push_back({from, kNoGpus});

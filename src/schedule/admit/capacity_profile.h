@@ -42,7 +42,7 @@ class CapacityProfile {
   std::size_t split_at(Time time);
   void merge_before(std::size_t piece);
 
-  std::vector<Time> at_;           // ascending
+  std::vector<Time> at_;            // ascending
   std::vector<std::int32_t> free_;  // neighbours differ
 };
 

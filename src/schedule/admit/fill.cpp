@@ -233,7 +233,8 @@ SizePlan fill_greedily(const CapacityProfile& profile, const JobToFill& job,
   SizePlan plan;
   plan.top_level = filling.levels() - 1;
   const LevelLimit all{plan.top_level, plan.top_level, rules.now};
-  plan.end = round_up(filling.walk(all, job.left, &plan.steps).end.value_or(Time::max()), rules.slot);
+  plan.end =
+      round_up(filling.walk(all, job.left, &plan.steps).end.value_or(Time::max()), rules.slot);
   return plan;
 }
 
@@ -241,7 +242,8 @@ void subtract(CapacityProfile& profile, const SizePlan& plan, const SizeTable& s
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const SizeStep& step = plan.steps[i];
     if (step.level == kPaused || step.from >= plan.end) continue;
-    const Time to = i + 1 < plan.steps.size() ? std::min(plan.steps[i + 1].from, plan.end) : plan.end;
+    const Time to =
+        i + 1 < plan.steps.size() ? std::min(plan.steps[i + 1].from, plan.end) : plan.end;
     profile.add(step.from, to, -sizes[static_cast<std::size_t>(step.level)].gpus);
   }
 }

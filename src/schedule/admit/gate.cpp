@@ -23,7 +23,8 @@ std::vector<Corner> envelope(const SizeTable& sizes) {
       const Corner& a = corners[corners.size() - 2];
       const Corner& b = corners.back();
       // b lies on or above the line from a to next.
-      if ((b.gpus - a.gpus) * (next.rate - a.rate) < (next.gpus - a.gpus) * (b.rate - a.rate)) break;
+      if ((b.gpus - a.gpus) * (next.rate - a.rate) < (next.gpus - a.gpus) * (b.rate - a.rate))
+        break;
       corners.pop_back();
     }
     corners.push_back(next);
@@ -41,8 +42,7 @@ std::int64_t least_gpu_seconds(const SizeTable& sizes, Work left, Duration windo
     const Corner& b = corners[i];
     if (i + 1 < corners.size() && left.femto_iterations > b.rate * time) continue;
     const WideInteger beyond = left.femto_iterations - a.rate * time;
-    const WideInteger gpu_nanos =
-        a.gpus * time + (b.gpus - a.gpus) * beyond / (b.rate - a.rate);
+    const WideInteger gpu_nanos = a.gpus * time + (b.gpus - a.gpus) * beyond / (b.rate - a.rate);
     return static_cast<std::int64_t>(gpu_nanos / kNanosPerSecond);
   }
   return 0;

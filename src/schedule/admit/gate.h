@@ -20,7 +20,7 @@ namespace weir::schedule {
 
 struct GateRules {
   std::int64_t refused_at_least = 3;
-  std::int64_t seen_at_least = 10;  // with fewer arrivals there is no telling
+  std::int64_t seen_at_least = 10;   // with fewer arrivals there is no telling
   std::int64_t future_percent = 70;  // of the rate at which cheaper work has been arriving
 };
 

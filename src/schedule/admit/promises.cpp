@@ -65,13 +65,9 @@ Duration laxity(const TrainingJob& job, Time now, Time deadline) {
   return deadline - now - time_for(job.left_at(now), job.sizes->back().rate);
 }
 
-Promises::Promises(const TrainingState& state, const PoolState& pool, const TrainingJob& newcomer, Time now,
-                   const TrainingConfig& config)
-    : state_{state},
-      pool_{pool},
-      newcomer_{newcomer},
-      now_{now},
-      config_{config} {
+Promises::Promises(const TrainingState& state, const PoolState& pool, const TrainingJob& newcomer,
+                   Time now, const TrainingConfig& config)
+    : state_{state}, pool_{pool}, newcomer_{newcomer}, now_{now}, config_{config} {
   for (const JobId id : pool.active) {
     if (state.job(id).is_promised()) promised_.push_back(id);
   }
@@ -81,7 +77,8 @@ Promises::Promises(const TrainingState& state, const PoolState& pool, const Trai
     for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
       const Time to = i + 1 < timeline.steps.size() ? timeline.steps[i + 1].from : timeline.end;
       const Time from = std::max(timeline.steps[i].from, now);
-      if (from < to) profile_.add(from, to, -static_cast<std::int32_t>(timeline.steps[i].block.size));
+      if (from < to)
+        profile_.add(from, to, -static_cast<std::int32_t>(timeline.steps[i].block.size));
     }
   }
 }

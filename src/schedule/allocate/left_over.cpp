@@ -45,8 +45,7 @@ class LeftOvers {
     std::vector<WantedBlock> wanted;
     for (const Share& share : shares_) {
       if (share.block.is_none()) continue;
-      const auto code =
-          share.block == share.base ? ReasonCode::as_promised : ReasonCode::left_over;
+      const auto code = share.block == share.base ? ReasonCode::as_promised : ReasonCode::left_over;
       wanted.push_back({share.id, share.block, {code, 0}});
     }
     return wanted;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/core/core.h"
 
-#include <algorithm>
 #include <optional>
 #include <type_traits>
 
@@ -40,13 +39,6 @@ void Core::apply(const Record& record) {
   placer_.follow(state_, record);
 }
 
-Time Core::wake_up(Time now) const {
-  Time next = Time::max();
-  for (const PoolState& pool : state_.training.pools)
-    next = std::min(next, config_.training_policy->wake_up(state_.training, pool, now));
-  return next;
-}
-
 std::optional<std::vector<Record>> Core::decide_training(const Event& event) {
   if (!concerns_training(event)) return std::nullopt;
   if (config_.training_policy == nullptr) {
@@ -59,6 +51,7 @@ std::optional<std::vector<Record>> Core::decide_training(const Event& event) {
         if constexpr (std::is_invocable_v<TrainingDecision&, decltype(what)>) decision(what);
       },
       event.what);
+  if (std::holds_alternative<TimerFired>(event.what)) wake_up_ = decision.wake_up();
   return decision.take_records();
 }
 

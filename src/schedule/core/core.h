@@ -34,8 +34,9 @@ class Core {
   // Decides what follows from the event, moves the state there, and returns the records in order.
   std::vector<Record> handle(const Event& event);
 
-  // When to send a TimerFired if nothing else happens; Time::max() for never.
-  Time wake_up(Time now) const;
+  // When to send a TimerFired if nothing else happens. The beginning of time at first: a core that
+  // has not decided yet should.
+  Time wake_up() const { return wake_up_; }
 
   const State& state() const { return state_; }
   // For what-if on another thread.
@@ -53,6 +54,7 @@ class Core {
   State state_;
   Placer placer_;
   RoomSince since_;  // empty between events
+  Time wake_up_ = Time::min();
 };
 
 }  // namespace weir::schedule

@@ -30,7 +30,7 @@ TrainingJob TrainingDecision::candidate(const PoolState& pool,
                                         std::shared_ptr<const TrainingSpec> spec) const {
   TrainingJob job;
   job.sizes = std::make_shared<const SizeTable>(
-      size_table(*pool.curves.at(spec->curve), *spec, *pool.pool, state_.rescale_cost));
+      size_table(*pool.curves.at(spec->curve), *spec, *pool.pool, state_));
   job.left = work_of_iterations(spec->iterations);
   job.spec = std::move(spec);
   job.submitted = job.observed_at = job.ready_at = now_;
@@ -52,8 +52,7 @@ void TrainingDecision::operator()(const TrainingSubmitted& event) {
     const TrainingJob job = candidate(pool, spec);
     Verdict answer = policy_.judge(state_, pool, job, now_, config_);
     if (verdict && !is_better(answer, *verdict)) continue;
-    if (job.has_deadline())
-      cost = least_gpu_seconds(*job.sizes, job.left, spec->deadline - now_);
+    if (job.has_deadline()) cost = least_gpu_seconds(*job.sizes, job.left, spec->deadline - now_);
     chosen = &pool;
     verdict = std::move(answer);
     if (std::holds_alternative<Promise>(*verdict)) break;
@@ -98,8 +97,8 @@ void TrainingDecision::operator()(const JobFinished& event) {
 }
 
 void TrainingDecision::operator()(const JobCancelled& event) {
-  const bool waits = state_.knows(event.job) &&
-                     state_.job(event.job).phase == TrainingPhase::waits_for_curve;
+  const bool waits =
+      state_.knows(event.job) && state_.job(event.job).phase == TrainingPhase::waits_for_curve;
   if (waits || is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::cancelled, 0});
 }
 
@@ -127,7 +126,9 @@ void TrainingDecision::operator()(const CurveUpdated& event) {
 
 void TrainingDecision::operator()(const TimerFired&) {
   for (const PoolState& pool : state_.pools) {
-    const std::vector<WantedBlock> wanted = policy_.allocate(state_, pool, now_, config_);
+    const Allocation allocation = policy_.allocate(state_, pool, now_, config_);
+    const std::vector<WantedBlock>& wanted = allocation.blocks;
+    wake_up_ = std::min(wake_up_, allocation.wake_up);
     // Whoever gives GPUs back does so before others get them.
     std::size_t next = 0;
     std::vector<Record> growing;

@@ -29,6 +29,8 @@ class TrainingDecision {
   void operator()(const TimerFired& event);
 
   std::vector<Record> take_records() { return std::move(records_); }
+  // When the policies want to decide again; known after a TimerFired.
+  Time wake_up() const { return wake_up_; }
 
  private:
   TrainingJob candidate(const PoolState& pool, std::shared_ptr<const TrainingSpec> spec) const;
@@ -46,6 +48,7 @@ class TrainingDecision {
   Time now_;
   JobId next_job_;
   std::vector<Record> records_;
+  Time wake_up_ = Time::max();
 };
 
 }  // namespace weir::schedule

@@ -122,11 +122,11 @@ State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_tar
   return state;
 }
 
-State initial_state_for_training(const Cluster& cluster) {
+State initial_state_for_training(const Cluster& cluster, SizeRule size_rule) {
   Cluster without_nodes = cluster;
   without_nodes.nodes.clear();
   State state = initial_state(make_layout(without_nodes, {}), TargetWorkload{}, false);
-  state.training = initial_training_state(cluster);
+  state.training = initial_training_state(cluster, size_rule);
   return state;
 }
 

@@ -61,7 +61,7 @@ struct State {
 
 State initial_state(ClusterLayout layout, TargetWorkload target, bool learns_target);
 // Every pool with GPUs is for training jobs.
-State initial_state_for_training(const Cluster& cluster);
+State initial_state_for_training(const Cluster& cluster, SizeRule size_rule = SizeRule::useful);
 
 // Brings the state to where it is after the record. No policy; cannot fail.
 // Requires: the record was decided on this very state.

@@ -58,6 +58,7 @@ const PoolState* TrainingState::find_pool(PoolIndex pool) const {
 TrainingState TrainingState::fork() {
   TrainingState copy;
   copy.rescale_cost = rescale_cost;
+  copy.size_rule = size_rule;
   copy.pools = pools;
   copy.jobs = jobs.fork();
   return copy;
@@ -78,13 +79,14 @@ TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool) {
   for (const std::int32_t gpus : made.gpus)
     all_full = all_full && static_cast<std::uint32_t>(gpus) == made.stride;
   // Blocks of several nodes need nodes that fill their stride.
-  made.largest_block = all_full ? std::bit_floor(made.slots())
-                                : std::bit_floor(static_cast<std::uint32_t>(most));
+  made.largest_block =
+      all_full ? std::bit_floor(made.slots()) : std::bit_floor(static_cast<std::uint32_t>(most));
   return made;
 }
 
-TrainingState initial_training_state(const Cluster& cluster) {
+TrainingState initial_training_state(const Cluster& cluster, SizeRule size_rule) {
   TrainingState state;
+  state.size_rule = size_rule;
   state.rescale_cost = rescale_cost_for(cluster.gpu_count());
   for (std::uint32_t i = 0; i < cluster.pools.size(); ++i) {
     TrainingPool pool = make_training_pool(cluster, PoolIndex{i});
@@ -104,19 +106,25 @@ TrainingState initial_training_state(const Cluster& cluster) {
 }
 
 SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const TrainingPool& pool,
-                     const RescaleCost& cost) {
+                     const TrainingState& state) {
   SizeTable sizes;
   const auto add = [&](const CurvePoint& point) {
     const auto gpus = static_cast<std::uint32_t>(point.gpus);
-    if (gpus <= pool.largest_block) sizes.push_back({point.gpus, point.rate, cost.full(gpus)});
+    if (gpus > pool.largest_block || !std::has_single_bit(gpus)) return;
+    sizes.push_back({point.gpus, point.rate, state.rescale_cost.full(gpus)});
   };
   if (spec.is_rigid) {
-    const IterationRate rate = curve.rate_at(spec.asked_gpus);
-    if (rate.value > 0 && std::has_single_bit(static_cast<std::uint32_t>(spec.asked_gpus)))
+    if (const IterationRate rate = curve.rate_at(spec.asked_gpus); rate.value > 0)
       add({spec.asked_gpus, rate});
-    return sizes;
+  } else if (state.size_rule == SizeRule::useful) {
+    for (const CurvePoint& point : curve.useful()) add(point);
+  } else {
+    for (const CurvePoint& point : curve.measured()) add(point);
   }
-  for (const CurvePoint& point : curve.useful()) add(point);
+  if (state.size_rule == SizeRule::asked && !sizes.empty()) {
+    while (sizes.size() > 1 && sizes.back().gpus > spec.asked_gpus) sizes.pop_back();
+    sizes.erase(sizes.begin(), sizes.end() - 1);
+  }
   return sizes;
 }
 
@@ -136,7 +144,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted
     job.phase = TrainingPhase::waits_for_curve;
   } else {
     job.sizes = std::make_shared<const SizeTable>(
-        size_table(*curve->second, *record.spec, *pool.pool, state.rescale_cost));
+        size_table(*curve->second, *record.spec, *pool.pool, state));
   }
   state.jobs.push_back(std::move(job));
   if (pool.arrivals_seen++ == 0) pool.first_arrival = at;
@@ -160,8 +168,7 @@ void evolve(TrainingState& state, Time, const Reason& reason, const PromiseRefus
   TrainingJob& job = write(state, record.job);
   job.phase = TrainingPhase::refused;
   PoolState& pool = pool_for(state, job);
-  const bool for_room =
-      reason.code == ReasonCode::no_room || reason.code == ReasonCode::no_block;
+  const bool for_room = reason.code == ReasonCode::no_room || reason.code == ReasonCode::no_block;
   if (for_room && !pool.arrivals.empty()) pool.arrivals.back().was_refused_for_room = true;
 }
 
@@ -198,8 +205,8 @@ void evolve(TrainingState& state, Time, const Reason&, const CurveAdopted& recor
 
 void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased& record) {
   TrainingJob& job = write(state, record.job);
-  job.phase = reason.code == ReasonCode::cancelled ? TrainingPhase::cancelled
-                                                   : TrainingPhase::finished;
+  job.phase =
+      reason.code == ReasonCode::cancelled ? TrainingPhase::cancelled : TrainingPhase::finished;
   job.left = Work{};
   job.block = kNoGpus;
   job.timeline = Timeline{};

@@ -63,10 +63,10 @@ struct TrainingJob {
 // The GPUs of a pool in one row: node after node, each beginning at a multiple of `stride`.
 struct TrainingPool {
   PoolIndex id;
-  std::vector<NodeId> nodes;         // in the row's order
-  std::vector<std::int32_t> gpus;    // of each node
-  std::uint32_t stride = 1;          // the power of two at or above the most GPUs on a node
-  std::uint32_t largest_block = 1;   // no job gets more GPUs than this
+  std::vector<NodeId> nodes;        // in the row's order
+  std::vector<std::int32_t> gpus;   // of each node
+  std::uint32_t stride = 1;         // the power of two at or above the most GPUs on a node
+  std::uint32_t largest_block = 1;  // no job gets more GPUs than this
 
   std::uint32_t slots() const { return static_cast<std::uint32_t>(nodes.size()) * stride; }
   std::uint32_t node_of(std::uint32_t slot) const { return slot / stride; }
@@ -94,8 +94,16 @@ struct PoolState {
   std::int32_t gpus_up() const { return static_cast<std::int32_t>(closed.free_count()); }
 };
 
+// Which sizes of its curve a job may have.
+enum class SizeRule : std::uint8_t {
+  useful,    // where more GPUs are faster
+  measured,  // every measured power of two, also where more GPUs are slower
+  asked,     // only what its user asked for, or the next smaller that was measured
+};
+
 struct TrainingState {
   RescaleCost rescale_cost;
+  SizeRule size_rule = SizeRule::useful;
   std::vector<PoolState> pools;  // by position; PoolState::pool->id is the cluster's index
   PagedTable<TrainingJob> jobs;  // by position_of(JobId)
 
@@ -103,8 +111,7 @@ struct TrainingState {
   static std::size_t position_of(JobId job) { return job.value - 1; }
   const TrainingJob& job(JobId id) const { return jobs[position_of(id)]; }
   bool knows(JobId id) const {
-    return id.value >= 1 && id.value <= jobs.size() &&
-           job(id).phase != TrainingPhase::elsewhere;
+    return id.value >= 1 && id.value <= jobs.size() && job(id).phase != TrainingPhase::elsewhere;
   }
   const PoolState& pool_of(const TrainingJob& job) const;
   PoolState* find_pool(PoolIndex pool);
@@ -119,11 +126,11 @@ inline constexpr Duration kArrivalMemory = std::chrono::hours{7 * 24};
 TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool);
 
 // Every pool of the cluster that has GPUs.
-TrainingState initial_training_state(const Cluster& cluster);
+TrainingState initial_training_state(const Cluster& cluster, SizeRule size_rule);
 
 // The sizes of the curve that the pool can give, with their prices.
 SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const TrainingPool& pool,
-                     const RescaleCost& cost);
+                     const TrainingState& state);
 
 // Each record's effect, no policy. Requires: decided on this very state.
 void evolve(TrainingState& state, Time at, const Reason& reason, const TrainingAccepted& record);

@@ -82,8 +82,7 @@ std::optional<GpuBlock> BlockMap::best_fit_within_words(std::uint32_t size) cons
     std::uint64_t runs = ~taken_[word];
     for (std::uint32_t k = 0; k < level; ++k) runs = runs & (runs >> (1U << k)) & kMultiples[k + 1];
     for (std::uint32_t k = level; k < best_level && runs != 0; ++k) {
-      const std::uint64_t parents =
-          k == 6 ? 0 : runs & (runs >> (1U << k)) & kMultiples[k + 1];
+      const std::uint64_t parents = k == 6 ? 0 : runs & (runs >> (1U << k)) & kMultiples[k + 1];
       const std::uint64_t lonely = runs & ~(parents | (parents << (1U << k)));
       if (lonely != 0) {
         best_level = k;

@@ -4,16 +4,36 @@
 #include <algorithm>
 #include <array>
 
+#include "schedule/policies/edf.h"
+#include "schedule/policies/elasticflow.h"
+#include "schedule/policies/fifo.h"
 #include "schedule/policies/weir_policy.h"
 
 namespace weir::schedule {
 namespace {
 
 const WeirPolicy kWeir;
+const ElasticFlowPolicy kElasticFlow;
+const EdfPolicy kEdf;
+const EdfKneePolicy kEdfKnee{false};
+const EdfKneePolicy kEdfAdmission{true};
+const FifoPolicy kFifo;
+
+constexpr std::string_view kElasticFlowPaper = "Gu et al., ASPLOS 2023";
 
 const std::array kPolicies{
     TrainingPolicyRow{"weir", "Deadlines that hold; left-over GPUs where they save most",
                       "weir, docs/models/promises.md", &kWeir},
+    TrainingPolicyRow{"elasticflow", "As few GPUs as deadlines need; the rest by marginal return",
+                      kElasticFlowPaper, &kElasticFlow},
+    TrainingPolicyRow{"edf", "Earliest deadline first, on every GPU it can get", kElasticFlowPaper,
+                      &kEdf},
+    TrainingPolicyRow{"edf-knee", "Earliest deadline first, on no more GPUs than help",
+                      "weir, docs/models/promises.md", &kEdfKnee},
+    TrainingPolicyRow{"edf-admission", "edf-knee that turns away what it cannot meet",
+                      "weir, docs/models/promises.md", &kEdfAdmission},
+    TrainingPolicyRow{"fifo", "In order of arrival, on the GPUs asked for", "common practice",
+                      &kFifo},
 };
 
 }  // namespace

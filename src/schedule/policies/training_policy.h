@@ -17,9 +17,9 @@
 namespace weir::schedule {
 
 struct TrainingConfig {
-  Duration slot{0};             // changes fall on multiples of it; 0: anywhere
+  Duration slot{0};  // changes fall on multiples of it; 0: anywhere
   bool makes_counter_offers = true;
-  bool has_gate = true;         // refuse giants while cheaper jobs are turned away (admit/gate.h)
+  bool has_gate = true;  // refuse giants while cheaper jobs are turned away (admit/gate.h)
 };
 
 // The job is promised. Others whose timeline changes are listed too.
@@ -45,9 +45,19 @@ struct WantedBlock {
   Reason reason;
 };
 
+// Who should have which GPUs from now on. Jobs that are not named get none. Blocks are disjoint, of
+// sizes the jobs may have, and none is closed.
+struct Allocation {
+  std::vector<WantedBlock> blocks;  // by ascending id
+  Time wake_up = Time::max();       // when to decide again if nothing happens
+};
+
 class TrainingPolicy {
  public:
   virtual ~TrainingPolicy() = default;
+
+  // Which sizes its jobs may have.
+  virtual SizeRule size_rule() const { return SizeRule::useful; }
 
   // Whether a job with a deadline is told if it will meet it.
   virtual bool makes_promises() const = 0;
@@ -56,13 +66,8 @@ class TrainingPolicy {
   virtual Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job,
                         Time now, const TrainingConfig& config) const = 0;
 
-  // Who should have which GPUs from now on. Jobs that are not named get none. Blocks are disjoint,
-  // of sizes the jobs may have, and none is closed.
-  virtual std::vector<WantedBlock> allocate(const TrainingState& state, const PoolState& pool,
-                                            Time now, const TrainingConfig& config) const = 0;
-
-  // When to decide again if nothing happens; Time::max() for never.
-  virtual Time wake_up(const TrainingState& state, const PoolState& pool, Time now) const = 0;
+  virtual Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
+                              const TrainingConfig& config) const = 0;
 };
 
 }  // namespace weir::schedule

@@ -18,8 +18,8 @@ bool is_possible_alone(const TrainingJob& job, Time now, Time deadline) {
 
 }  // namespace
 
-Verdict WeirPolicy::judge(const TrainingState& state, const PoolState& pool,
-                          const TrainingJob& job, Time now, const TrainingConfig& config) const {
+Verdict WeirPolicy::judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job,
+                          Time now, const TrainingConfig& config) const {
   if (!job.has_deadline()) return NoPromise{};
   if (job.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
   const Time deadline = job.spec->deadline;
@@ -33,27 +33,24 @@ Verdict WeirPolicy::judge(const TrainingState& state, const PoolState& pool,
       spared = gate_closes(pool, promises.unpromised(), cost, now, deadline, GateRules{});
     }
     if (promise && !spared) return std::move(*promise);
-    refusal.reason = spared ? Reason{ReasonCode::spares_cheaper_jobs,
-                                     static_cast<std::uint64_t>(*spared)}
-                            : Reason{promises.obstacle(), 0};
+    refusal.reason =
+        spared ? Reason{ReasonCode::spares_cheaper_jobs, static_cast<std::uint64_t>(*spared)}
+               : Reason{promises.obstacle(), 0};
   }
   if (job.spec->deadline_kind == DeadlineKind::soft) return NoPromise{refusal.reason};
   if (config.makes_counter_offers) refusal.earliest = promises.earliest_deadline(deadline);
   return refusal;
 }
 
-std::vector<WantedBlock> WeirPolicy::allocate(const TrainingState& state, const PoolState& pool,
-                                              Time now, const TrainingConfig&) const {
-  return allocate_with_left_overs(state, pool, now);
-}
-
-Time WeirPolicy::wake_up(const TrainingState& state, const PoolState& pool, Time now) const {
-  Time next = Time::max();
+Allocation WeirPolicy::allocate(const TrainingState& state, const PoolState& pool, Time now,
+                                const TrainingConfig&) const {
+  Allocation allocation{allocate_with_left_overs(state, pool, now)};
   for (const JobId id : pool.active) {
     const TrainingJob& job = state.job(id);
-    if (job.is_promised()) next = std::min(next, job.timeline.next_change(now));
+    if (!job.is_promised()) continue;
+    allocation.wake_up = std::min(allocation.wake_up, job.timeline.next_change(now));
   }
-  return next;
+  return allocation;
 }
 
 }  // namespace weir::schedule

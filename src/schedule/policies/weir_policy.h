@@ -10,11 +10,10 @@ namespace weir::schedule {
 class WeirPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return true; }
-  Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job,
-                Time now, const TrainingConfig& config) const override;
-  std::vector<WantedBlock> allocate(const TrainingState& state, const PoolState& pool, Time now,
-                                    const TrainingConfig& config) const override;
-  Time wake_up(const TrainingState& state, const PoolState& pool, Time now) const override;
+  Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job, Time now,
+                const TrainingConfig& config) const override;
+  Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
+                      const TrainingConfig& config) const override;
 };
 
 }  // namespace weir::schedule

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// First come, first served, on exactly the GPUs the user asked for. Nobody is moved or interrupted;
+// the first that does not fit holds back all behind it.
+#pragma once
+
+#include "schedule/policies/training_policy.h"
+
+namespace weir::schedule {
+
+class FifoPolicy final : public TrainingPolicy {
+ public:
+  bool makes_promises() const override { return false; }
+  SizeRule size_rule() const override { return SizeRule::asked; }
+  Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job, Time now,
+                const TrainingConfig& config) const override;
+  Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
+                      const TrainingConfig& config) const override;
+};
+
+}  // namespace weir::schedule

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many training runs at once: every combination of workload and policy, spread over threads. Each
+// run is single-threaded and deterministic; results come back in the order workload, policy
+// whatever the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "domain/cluster.h"
+#include "domain/curve.h"
+#include "domain/progress.h"
+#include "domain/record.h"
+#include "domain/training.h"
+#include "schedule/policies/training_policy.h"
+#include "simulate/training_run.h"
+
+namespace weir::simulate {
+
+struct TrainingSweepConfig {
+  std::vector<std::string> policies;
+  schedule::TrainingConfig training;
+  unsigned threads = 0;  // 0 = one per core
+  bool timing = false;   // keep TrainingSweepRun::timing
+  // Called before each run with its position in the result; what it returns hears every record of
+  // that run, on the run's thread. May be empty, and so may be what it returns.
+  std::function<std::function<void(const Record&)>(std::size_t run)> observer;
+};
+
+struct TrainingSweepRun {
+  std::string workload;   // its name, "night"
+  std::string jobs_file;  // as given by the user; empty when there is no file
+  std::int64_t gpus = 0;  // in the cluster
+  bool has_timing = false;
+  TrainingOutcome outcome;
+};
+
+std::vector<TrainingSweepRun> sweep_training(const Cluster& cluster,
+                                             const std::vector<TrainingWorkload>& workloads,
+                                             const std::vector<CurveBook>& curves,
+                                             const TrainingSweepConfig& config,
+                                             ProgressSink& progress);
+
+}  // namespace weir::simulate
