@@ -9,7 +9,9 @@
 #include "cli/policies_command.h"
 #include "cli/simulate_command.h"
 #include "cli/trace_commands.h"
+#include "cli/training_options.h"
 #include "schedule/place/policies.h"
+#include "schedule/policies/training_policies.h"
 
 namespace weir::cli {
 namespace {
@@ -17,6 +19,9 @@ namespace {
 std::vector<std::string> policy_choices() {
   std::vector<std::string> names;
   for (const schedule::PolicyRow& row : schedule::placement_policies()) {
+    names.emplace_back(row.name);
+  }
+  for (const schedule::TrainingPolicyRow& row : schedule::training_policies()) {
     names.emplace_back(row.name);
   }
   names.emplace_back("all");
@@ -38,7 +43,7 @@ OptionSpec nodes_option() {
 }
 
 CommandSpec simulate_spec() {
-  return {
+  CommandSpec spec = {
       .name = "simulate",
       .summary = "Compare placement policies on a trace.",
       .about =
@@ -50,7 +55,8 @@ CommandSpec simulate_spec() {
           "wait, "
           "run and leave, at a load of your choice. Without --nodes and --tasks, weir plays a "
           "synthetic "
-          "trace of its own.",
+          "trace of its own. With --jobs it plays training jobs with deadlines instead, and tells "
+          "how many each policy finishes in time.",
       .options =
           {nodes_option(),
            {.name = "tasks",
@@ -61,7 +67,8 @@ CommandSpec simulate_spec() {
             .type = OptionType::text_list,
             .default_text = "all",
             .choices = policy_choices(),
-            .help = "Policies to compare; `weir policies` explains them."},
+            .help = "Policies to compare; `weir policies` explains them. With --jobs those for "
+                    "training jobs, by default weir; otherwise placement policies."},
            {.name = "seeds",
             .type = OptionType::integer_list,
             .default_text = "42..46",
@@ -114,7 +121,8 @@ CommandSpec simulate_spec() {
            {.name = "timing",
             .type = OptionType::flag,
             .help =
-                "Measure the mean wall time of a decision, without the set-up before the first. "
+                "Measure the mean wall time of a decision, without the set-up before the first; "
+                "with --jobs, the seconds of each simulation. "
                 "The result then differs from run to run.",
             .in_recipe = false},
            json_option(),
@@ -125,6 +133,12 @@ CommandSpec simulate_spec() {
            {.name = "report",
             .type = OptionType::file,
             .help = "Write a page with plots to this HTML file. It opens without a network.",
+            .in_recipe = false},
+           {.name = "log",
+            .type = OptionType::file,
+            .help = "Write every decision about training jobs to this file, a JSON object on each "
+                    "line; `weir explain` reads it. With several runs each gets a file of its own, "
+                    "with the trace and the policy in its name.",
             .in_recipe = false},
            {.name = "config",
             .type = OptionType::file,
@@ -143,7 +157,18 @@ CommandSpec simulate_spec() {
            "How long would jobs wait?"},
           {"weir simulate --config run.yaml --json",
            "Options from a file, the result for a program."},
+          {"weir simulate --cluster 4x4xT4 --jobs jobs.yaml --curves curves --report report.html",
+           "Which training jobs would meet their deadlines?"},
       }};
+  const std::vector<OptionSpec> inputs = training_input_options();
+  const std::vector<OptionSpec> rules = training_rule_options();
+  const auto at = [&](std::string_view name) {
+    return std::find_if(spec.options.begin(), spec.options.end(),
+                        [&](const OptionSpec& option) { return option.name == name; });
+  };
+  spec.options.insert(at("policy"), inputs.begin(), inputs.end());
+  spec.options.insert(at("threads"), rules.begin(), rules.end());
+  return spec;
 }
 
 CommandSpec trace_describe_spec() {

@@ -12,6 +12,7 @@
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/simulation_inputs.h"
+#include "cli/train_simulation_command.h"
 #include "cli/version.h"
 #include "report/churn_summary.h"
 #include "report/html_report.h"
@@ -48,9 +49,18 @@ std::optional<int> whole_percent(double load) {
   return static_cast<int>(percent);
 }
 
+// The table's choices are those of tasks and of training jobs.
+void check_policies(const OptionValues& options, Diagnostics& mistakes) {
+  for (const std::string& policy : options.texts("policy")) {
+    if (policy == "all" || schedule::find_placement_policy(policy) != nullptr) continue;
+    mistakes.add({{}, 0, "--policy", policy, "with --tasks a placement policy (`weir policies`)"});
+  }
+}
+
 // What a single option cannot show: options that do not go together, places that cannot be written.
 Diagnostics check_options(const OptionValues& options) {
   Diagnostics mistakes;
+  check_policies(options, mistakes);
   const auto only_with = [&](const char* option, const char* protocol) {
     if (options.is_given(option) && options.text("protocol") != protocol) {
       mistakes.add({{},
@@ -242,6 +252,7 @@ Result<void> publish(const OptionValues& options, const SimulationInputs& inputs
 }  // namespace
 
 Result<void> simulate_command(const OptionValues& options, Console& console) {
+  if (asks_for_training(options)) return train_simulation_command(options, console);
   if (auto mistakes = check_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto inputs = read_inputs(options);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/training_setup.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "formats/cluster_shorthand.h"
+#include "formats/curves.h"
+#include "formats/training_inputs.h"
+
+namespace weir::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a cluster shorthand calls GPUs whose model it does not say.
+constexpr std::string_view kUnnamedModel = "GPU";
+
+struct GpuPool {
+  PoolIndex pool;
+  std::string model;
+};
+
+// The pools that have GPUs, in the cluster's order, with the model of their first node.
+std::vector<GpuPool> gpu_pools(const Cluster& cluster) {
+  std::vector<GpuPool> pools;
+  for (std::uint32_t i = 0; i < cluster.pools.size(); ++i) {
+    const auto node =
+        std::find_if(cluster.nodes.begin(), cluster.nodes.end(), [&](const Node& candidate) {
+          return candidate.pool.value == i && candidate.gpu_count > 0;
+        });
+    if (node != cluster.nodes.end())
+      pools.push_back({PoolIndex{i}, std::string{cluster.models.name(node->model)}});
+  }
+  return pools;
+}
+
+Result<std::vector<CurveBook>> read_all_curves(const std::string& path, const Cluster& cluster) {
+  const std::vector<GpuPool> pools = gpu_pools(cluster);
+  std::vector<std::string> models;
+  for (const GpuPool& pool : pools) {
+    if (std::find(models.begin(), models.end(), pool.model) == models.end())
+      models.push_back(pool.model);
+  }
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(path, ignored);
+  if (is_folder && models.size() > 1) {
+    return bad_input(Diagnostic{
+        path, 0, "curves", "one kind of GPU",
+        fmt::format("curves of all of {}: a JSON file with each kind", fmt::join(models, ", "))});
+  }
+  std::vector<CurveBook> books;
+  for (const GpuPool& pool : pools) {
+    const bool needs_name = !is_folder && pool.model != kUnnamedModel;
+    auto book = formats::read_curves(path, needs_name ? std::optional{pool.model} : std::nullopt);
+    if (!book) return tl::unexpected(std::move(book.error()));
+    books.push_back(std::move(*book));
+  }
+  return books;
+}
+
+// A job may run where any pool has a curve for it.
+CurveBook all_of(const std::vector<CurveBook>& books) {
+  CurveBook all;
+  for (const CurveBook& book : books) all.curves.insert(book.curves.begin(), book.curves.end());
+  return all;
+}
+
+}  // namespace
+
+std::vector<fs::path> training_input_paths(const OptionValues& options) {
+  std::vector<fs::path> paths;
+  for (const char* option : {"cluster", "curves"}) {
+    if (options.has(option)) paths.emplace_back(options.text(option));
+  }
+  if (options.has("jobs"))
+    paths.insert(paths.end(), options.texts("jobs").begin(), options.texts("jobs").end());
+  return paths;
+}
+
+Result<TrainingSetup> read_training_setup(const OptionValues& options) {
+  // The mistakes of all files, not only of the first. The kind of error is that of the first.
+  Error error;
+  const auto keep = [&](Error found) {
+    if (error.details.empty()) error.code = found.code;
+    error.details.append(found.details);
+  };
+  auto cluster = formats::read_cluster_or_shorthand(options.text("cluster"));
+  if (!cluster) return tl::unexpected(std::move(cluster.error()));
+  if (cluster->gpu_count() == 0) {
+    return bad_input(Diagnostic{options.text("cluster"), 0, "number of GPUs", "0",
+                                "a cluster with at least one GPU"});
+  }
+  auto curves = read_all_curves(options.text("curves"), *cluster);
+  if (!curves) return tl::unexpected(std::move(curves.error()));
+  TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}};
+  const CurveBook known = all_of(setup.curves);
+  for (const std::string& file : options.texts("jobs")) {
+    auto workload = formats::read_training(file, known);
+    if (!workload) {
+      keep(std::move(workload.error()));
+      continue;
+    }
+    setup.workloads.push_back(std::move(*workload));
+    setup.jobs_files.push_back(file);
+  }
+  if (!error.details.empty()) return tl::unexpected(std::move(error));
+  return setup;
+}
+
+}  // namespace weir::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cluster, the throughput curves and the training jobs that the options of a command name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "domain/cluster.h"
+#include "domain/curve.h"
+#include "domain/options.h"
+#include "domain/result.h"
+#include "domain/training.h"
+
+namespace weir::cli {
+
+struct TrainingSetup {
+  Cluster cluster;
+  std::vector<CurveBook> curves;  // one for each pool with GPUs, in the cluster's order
+  std::vector<TrainingWorkload> workloads;
+  std::vector<std::string> jobs_files;  // one for each workload, as the user wrote it
+};
+
+// Every input file the options name.
+std::vector<std::filesystem::path> training_input_paths(const OptionValues& options);
+
+// Requires: --cluster, --jobs and --curves are given. The error lists the mistakes of all files.
+Result<TrainingSetup> read_training_setup(const OptionValues& options);
+
+}  // namespace weir::cli

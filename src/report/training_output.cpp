@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/training_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "formats/csv_writer.h"
+#include "formats/json_text.h"
+
+namespace weir::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double rounded(double value) {
+  return std::round(value * 1e4) / 1e4;
+}
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(rounded(*value)) : Json(nullptr);
+}
+
+Json or_null(const std::optional<std::int64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const TrainingSummary& run) {
+  Json json = {{"policy", run.policy},
+               {"workload", run.workload},
+               {"jobs_file", run.jobs_file},
+               {"gpus", run.gpus},
+               {"jobs", run.jobs},
+               {"with_deadline", run.with_deadline},
+               {"met", run.met},
+               {"met_without_promise", run.met_without_promise},
+               {"admitted", or_null(run.admitted)},
+               {"missed_after_admission", or_null(run.missed_after_admission)},
+               {"refused", run.refused},
+               {"finished", run.finished},
+               {"mean_jct_s", or_null(run.mean_jct_s)},
+               {"p50_jct_s", or_null(run.p50_jct_s)},
+               {"p99_jct_s", or_null(run.p99_jct_s)},
+               {"mean_queueing_s", or_null(run.mean_queueing_s)},
+               {"makespan_s", rounded(run.makespan_s)},
+               {"gpu_hours", rounded(run.gpu_hours)},
+               {"utilisation_percent", or_null(run.utilisation_percent)},
+               {"rescales", run.rescales},
+               {"decisions", run.decisions}};
+  if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
+  return json;
+}
+
+std::string cell_text(const Json& value) {
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+Result<std::string> training_json(std::span<const TrainingSummary> summaries) {
+  std::string text = "{\"runs\":[";
+  std::string_view separator = "\n";
+  for (const TrainingSummary& summary : summaries) {
+    const auto line = formats::json_text(to_json(summary), formats::JsonLayout::compact);
+    if (!line) return tl::unexpected(line.error());
+    text.append(separator).append(*line);
+    separator = ",\n";
+  }
+  return text + "\n]}\n";
+}
+
+// The columns are the keys of the JSON.
+std::string training_csv(std::span<const TrainingSummary> summaries) {
+  std::ostringstream out;
+  formats::CsvWriter csv{out};
+  const bool has_seconds =
+      std::any_of(summaries.begin(), summaries.end(),
+                  [](const TrainingSummary& summary) { return summary.seconds.has_value(); });
+  const auto columns_of = [](const TrainingSummary& summary) {
+    Json json = to_json(summary);
+    json.erase("timing");
+    return json;
+  };
+  for (const auto& [column, value] : columns_of(TrainingSummary{}).items()) csv.cell(column);
+  if (has_seconds) csv.cell("seconds");
+  csv.end_row();
+  for (const TrainingSummary& summary : summaries) {
+    for (const auto& [column, value] : columns_of(summary).items()) csv.cell(cell_text(value));
+    if (has_seconds) csv.cell(summary.seconds ? fmt::format("{}", *summary.seconds) : "");
+    csv.end_row();
+  }
+  return out.str();
+}
+
+}  // namespace weir::report

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training runs for programs: JSON with one line for each run, and CSV with one row. Only `timing`
+// (JSON) and `seconds` (CSV), present when asked for, differ from run to run.
+//
+//   {"runs":[{"policy":"weir","jobs":195,"met":158,"met_without_promise":0,"admitted":158,
+//     "missed_after_admission":0,"mean_jct_s":4321.5,"rescales":1700,...}]}
+//
+// Policies that promise nothing have null for admitted and missed_after_admission. Means are null
+// when no job finished.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "domain/result.h"
+#include "report/training_summary.h"
+
+namespace weir::report {
+
+Result<std::string> training_json(std::span<const TrainingSummary> summaries);
+std::string training_csv(std::span<const TrainingSummary> summaries);
+
+}  // namespace weir::report

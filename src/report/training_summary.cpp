@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/training_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir::report {
+namespace {
+
+using simulate::TrainingJobOutcome;
+using simulate::TrainingOutcome;
+using simulate::TrainingSweepRun;
+
+std::optional<double> mean_of(std::span<const double> values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+TrainingSummary summarise_run(const TrainingSweepRun& run) {
+  const TrainingOutcome& outcome = run.outcome;
+  TrainingSummary summary;
+  summary.policy = outcome.policy;
+  summary.workload = run.workload;
+  summary.jobs_file = run.jobs_file;
+  summary.gpus = run.gpus;
+  summary.makes_promises = outcome.makes_promises;
+  summary.jobs = outcome.jobs;
+  summary.with_deadline = outcome.with_deadline;
+  summary.met = outcome.met;
+  summary.met_without_promise = outcome.met_without_promise;
+  if (outcome.makes_promises) {
+    summary.admitted = outcome.admitted;
+    summary.missed_after_admission = outcome.missed_after_admission;
+  }
+  summary.finished = outcome.finished;
+  summary.rescales = outcome.rescales;
+  summary.decisions = outcome.decisions;
+  std::vector<double> completion;
+  std::vector<double> queueing;
+  for (const TrainingJobOutcome& job : outcome.by_job) {
+    summary.refused += job.is_refused ? 1 : 0;
+    if (job.started) queueing.push_back(to_seconds(*job.started - job.submitted));
+    if (job.finished) completion.push_back(to_seconds(*job.finished - job.submitted));
+  }
+  std::sort(completion.begin(), completion.end());
+  summary.mean_jct_s = mean_of(completion);
+  summary.mean_queueing_s = mean_of(queueing);
+  if (!completion.empty()) {
+    summary.p50_jct_s = percentile(completion, 50);
+    summary.p99_jct_s = percentile(completion, 99);
+  }
+  summary.makespan_s = to_seconds(outcome.makespan);
+  summary.gpu_hours = outcome.gpu_seconds / 3600;
+  const double capacity = static_cast<double>(run.gpus) * summary.makespan_s;
+  if (capacity > 0) summary.utilisation_percent = outcome.gpu_seconds / capacity * 100;
+  if (run.has_timing) summary.seconds = outcome.wall_seconds;
+  return summary;
+}
+
+std::string text_of(std::optional<std::int64_t> count) {
+  return count ? fmt::format("{}", *count) : "-";
+}
+
+std::string text_of(std::optional<double> value, int decimals) {
+  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
+}
+
+Table table_for(const TrainingSummary& first, bool has_seconds) {
+  Table table{fmt::format("{}: {} jobs, {} with a deadline, on {} GPUs", first.workload, first.jobs,
+                          first.with_deadline, first.gpus),
+              {{"policy", Align::left},
+               {"met"},
+               {"met %"},
+               {"by luck"},
+               {"admitted"},
+               {"missed"},
+               {"refused"},
+               {"finished"},
+               {"mean JCT s"},
+               {"p99 JCT s"},
+               {"GPUs used %"},
+               {"rescales"}},
+              {}};
+  if (has_seconds) table.columns.push_back({"seconds"});
+  return table;
+}
+
+}  // namespace
+
+std::optional<double> TrainingSummary::met_percent() const {
+  if (with_deadline == 0) return std::nullopt;
+  return static_cast<double>(met) / static_cast<double>(with_deadline) * 100;
+}
+
+std::vector<TrainingSummary> summarise(std::span<const TrainingSweepRun> runs) {
+  std::vector<TrainingSummary> summaries;
+  for (const TrainingSweepRun& run : runs) summaries.push_back(summarise_run(run));
+  return summaries;
+}
+
+double percentile(std::span<const double> sorted, double percent) {
+  const double rank = std::ceil(percent / 100 * static_cast<double>(sorted.size()));
+  return sorted[std::max<std::size_t>(1, static_cast<std::size_t>(rank)) - 1];
+}
+
+std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
+  const bool has_seconds =
+      std::any_of(summaries.begin(), summaries.end(),
+                  [](const TrainingSummary& summary) { return summary.seconds.has_value(); });
+  std::vector<Table> tables;
+  const TrainingSummary* last = nullptr;
+  for (const TrainingSummary& summary : summaries) {
+    if (last == nullptr || last->workload != summary.workload ||
+        last->jobs_file != summary.jobs_file) {
+      tables.push_back(table_for(summary, has_seconds));
+    }
+    last = &summary;
+    std::vector<std::string> row = {summary.policy,
+                                    fmt::format("{}", summary.met),
+                                    text_of(summary.met_percent(), 1),
+                                    fmt::format("{}", summary.met_without_promise),
+                                    text_of(summary.admitted),
+                                    text_of(summary.missed_after_admission),
+                                    fmt::format("{}", summary.refused),
+                                    fmt::format("{}", summary.finished),
+                                    text_of(summary.mean_jct_s, 0),
+                                    text_of(summary.p99_jct_s, 0),
+                                    text_of(summary.utilisation_percent, 1),
+                                    fmt::format("{}", summary.rescales)};
+    if (has_seconds) row.push_back(text_of(summary.seconds, 3));
+    tables.back().rows.push_back(std::move(row));
+  }
+  return tables;
+}
+
+std::string_view training_legend() {
+  return "met: jobs done by their deadline as promised; under policies that promise nothing (-), "
+         "jobs done in time.\n"
+         "by luck: done in time without a promise. missed: promised and late. JCT: from submission "
+         "to finish.\n"
+         "GPUs used: GPU-time given to jobs, from the first submission to the last finish.\n";
+}
+
+}  // namespace weir::report

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A training run in figures: deadlines met, completion times, GPUs in use. One value feeds the
+// table, the JSON, the CSV and the page.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/table.h"
+#include "simulate/training_sweep.h"
+
+namespace weir::report {
+
+struct TrainingSummary {
+  std::string policy;
+  std::string workload;
+  std::string jobs_file;
+  std::int64_t gpus = 0;
+  bool makes_promises = false;
+  std::int64_t jobs = 0;
+  std::int64_t with_deadline = 0;
+  std::int64_t met = 0;
+  std::int64_t met_without_promise = 0;
+  std::optional<std::int64_t> admitted;                // policies that promise
+  std::optional<std::int64_t> missed_after_admission;  // policies that promise
+  std::int64_t refused = 0;
+  std::int64_t finished = 0;
+  std::int64_t rescales = 0;
+  std::int64_t decisions = 0;
+  // From submission to finish, of finished jobs; nothing when there are none.
+  std::optional<double> mean_jct_s;
+  std::optional<double> p50_jct_s;
+  std::optional<double> p99_jct_s;
+  std::optional<double> mean_queueing_s;  // from submission to the first GPU, of jobs that ran
+  double makespan_s = 0;
+  double gpu_hours = 0;
+  std::optional<double> utilisation_percent;  // of GPU-time from the first submission to the end
+  std::optional<double> seconds;              // of the simulation itself; when asked for
+
+  // Of the jobs with a deadline.
+  std::optional<double> met_percent() const;
+};
+
+std::vector<TrainingSummary> summarise(std::span<const simulate::TrainingSweepRun> runs);
+
+// The value below which that share of the values lies: the nearest rank, of sorted values. Requires:
+// not empty, 0 < percent <= 100.
+double percentile(std::span<const double> sorted, double percent);
+
+// One table for each trace.
+std::vector<Table> training_tables(std::span<const TrainingSummary> summaries);
+
+// What the columns mean.
+std::string_view training_legend();
+
+}  // namespace weir::report
