@@ -53,7 +53,7 @@ class CsvReader {
 
   Scan scan_row();
   Scan scan_quoted_row();
-  bool split_quoted(char* begin, char* end);
+  bool split_quoted(char* at, char* end);
   bool refill(Diagnostics& mistakes);
   void consume(const char* row_end);
   void note(Diagnostics& mistakes, std::string field, std::string found,

@@ -88,7 +88,7 @@ std::optional<Time> parse_time(std::string_view text) {
   if (is_east || scan.skip_if('-')) {
     const int hours = scan.number(2, 23);
     scan.skip(':');
-    offset_minutes = hours * 60 + scan.number(2, 59);
+    offset_minutes = std::int64_t{hours} * 60 + scan.number(2, 59);
     if (!is_east) offset_minutes = -offset_minutes;
   } else {
     scan.skip_either('Z', 'z');
@@ -98,7 +98,7 @@ std::optional<Time> parse_time(std::string_view text) {
                                     chrono::day{static_cast<unsigned>(day)}};
   if (!date.ok()) return std::nullopt;
   const std::int64_t days = chrono::sys_days{date}.time_since_epoch().count();
-  const std::int64_t minutes = days * 24 * 60 + hour * 60 + minute - offset_minutes;
+  const std::int64_t minutes = (days * 24 + hour) * 60 + minute - offset_minutes;
   // Wide: the first second that can be held begins before the first nanosecond that can.
   const WideInteger count =
       static_cast<WideInteger>(minutes * 60 + second) * kNanosecondsPerSecond + nanoseconds;
