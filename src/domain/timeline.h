@@ -42,6 +42,10 @@ struct Timeline {
   std::vector<TimelineStep> steps;
   Time end;
 
+  // When the step ends.
+  Time end_of(std::size_t step) const {
+    return step + 1 < steps.size() ? steps[step + 1].from : end;
+  }
   // The block at that time; none before the first step and from the end on.
   GpuBlock block_at(Time time) const;
   // The first change after that time; `end` counts as one. Time::max() when there is none.

@@ -235,8 +235,7 @@ std::optional<Arrangement> arrange_all(std::span<const PlanToArrange> plans, con
 }
 
 std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes,
-                                    std::span<const Timeline* const> others,
-                                    const BlockMap& closed) {
+                                    std::span<const OtherTimeline> others, const BlockMap& closed) {
   Timeline timeline;
   timeline.end = plan.end;
   GpuBlock last;
@@ -251,13 +250,13 @@ std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes
       continue;
     }
     BlockMap taken = closed;
-    for (const Timeline* other : others) {
-      if (other->end <= from) continue;
-      for (std::size_t i = 0; i < other->steps.size(); ++i) {
-        const Time until = i + 1 < other->steps.size() ? other->steps[i + 1].from : other->end;
-        if (until <= from || other->steps[i].block.is_none()) continue;
-        if (other->steps[i].from >= to) break;
-        taken.cover(other->steps[i].block);
+    for (const OtherTimeline& other : others) {
+      if (other.end <= from) continue;
+      const Timeline& timeline_of_other = *other.timeline;
+      for (std::size_t i = 0; i < timeline_of_other.steps.size(); ++i) {
+        if (timeline_of_other.steps[i].from >= to) break;
+        const Time until = std::min(timeline_of_other.end_of(i), other.end);
+        if (until > from) taken.cover(timeline_of_other.steps[i].block);
       }
     }
     std::optional<GpuBlock> block;

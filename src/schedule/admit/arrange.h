@@ -35,9 +35,13 @@ struct Arrangement {
 std::optional<Arrangement> arrange_all(std::span<const PlanToArrange> plans, const BlockMap& closed,
                                        Time now);
 
+struct OtherTimeline {
+  const Timeline* timeline = nullptr;
+  Time end;  // not later than its own
+};
+
 // One more plan beside timelines that stay as they are.
 std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes,
-                                    std::span<const Timeline* const> others,
-                                    const BlockMap& closed);
+                                    std::span<const OtherTimeline> others, const BlockMap& closed);
 
 }  // namespace weir::schedule

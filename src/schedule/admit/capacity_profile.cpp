@@ -35,6 +35,55 @@ void CapacityProfile::add(Time from, Time to, std::int32_t change) {
   merge_before(first);
 }
 
+void CapacityProfile::apply(std::vector<Change> changes) {
+  if (changes.empty()) return;
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::vector<Time> at;
+  std::vector<std::int32_t> free;
+  at.reserve(at_.size() + changes.size());
+  free.reserve(at_.size() + changes.size());
+  std::int32_t extra = 0;
+  std::size_t next_change = 0;
+  std::size_t next_piece = 0;
+  std::int32_t here = 0;
+  while (next_piece < at_.size() || next_change < changes.size()) {
+    const Time piece = next_piece < at_.size() ? at_[next_piece] : Time::max();
+    const Time change =
+        next_change < changes.size() ? std::max(changes[next_change].at, at_.front()) : Time::max();
+    const Time time = std::min(piece, change);
+    if (time == Time::max()) break;
+    if (piece == time) here = free_[next_piece++];
+    while (next_change < changes.size() && changes[next_change].at <= time)
+      extra += changes[next_change++].by;
+    if (!free.empty() && free.back() == here + extra) continue;
+    at.push_back(time);
+    free.push_back(here + extra);
+  }
+  at_ = std::move(at);
+  free_ = std::move(free);
+}
+
+CapacityProfile CapacityProfile::coarsened(std::int64_t parts) const {
+  CapacityProfile coarse;
+  const Time start = at_.front();
+  for (std::size_t i = 0; i < at_.size();) {
+    // The last piece lasts for ever and stands alone.
+    std::int32_t least = free_[i];
+    std::size_t next = i + 1;
+    while (next + 1 < at_.size() && at_[next] - at_[i] < (at_[next] - start) / parts) {
+      least = std::min(least, free_[next]);
+      ++next;
+    }
+    if (coarse.free_.empty() || coarse.free_.back() != least) {
+      coarse.at_.push_back(at_[i]);
+      coarse.free_.push_back(least);
+    }
+    i = next;
+  }
+  return coarse;
+}
+
 void CapacityProfile::start_at(Time time) {
   const auto piece = static_cast<std::ptrdiff_t>(piece_at(time));
   at_.erase(at_.begin(), at_.begin() + piece);

@@ -29,6 +29,19 @@ class CapacityProfile {
 
   // Adds `change` to what is free during [from, to). Requires: from not before the start.
   void add(Time from, Time to, std::int32_t change);
+
+  // What is free changes by that much from that time on.
+  struct Change {
+    Time at;
+    std::int32_t by = 0;
+  };
+  // Many changes at once, in any order. Those before the start count from the start on.
+  void apply(std::vector<Change> changes);
+
+  // The same or less free, in fewer pieces: a piece that lies t ahead is at least t / `parts` long,
+  // and has what is free throughout it.
+  CapacityProfile coarsened(std::int64_t parts) const;
+
   // Forgets everything before that time.
   void start_at(Time time);
 

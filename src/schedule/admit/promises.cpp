@@ -15,6 +15,20 @@ constexpr std::array kReserves{4, 1, 0};
 // How often a job that found no room is planned first instead.
 constexpr int kRepairs = 8;
 
+// With more jobs than this only some are planned anew, on a coarser profile, so that an answer
+// takes milliseconds.
+constexpr std::size_t kAllPlannedAnew = 512;
+constexpr std::ptrdiff_t kSomePlannedAnew = 128;
+constexpr std::int64_t kCoarseParts = 64;
+
+// Giving back less than this is not worth a record.
+constexpr Duration kWorthTrimming = from_seconds(60);
+
+Time round_up(Time time, Duration slot) {
+  if (slot.count() == 0) return time;
+  return Time{slot * ((time.time_since_epoch() + slot - Duration{1}) / slot)};
+}
+
 const SizeOption* option_of(const SizeTable& sizes, GpuBlock block) {
   const int level = level_of(sizes, block.size);
   return level == kPaused ? nullptr : &sizes[static_cast<std::size_t>(level)];
@@ -43,6 +57,66 @@ JobToFill to_fill(const TrainingJob& job, Time now, Time deadline) {
   return {job.sizes.get(), job.left_at(now), deadline, job.level(), job.ready_at};
 }
 
+Duration laxity(const JobToFill& job, Time now) {
+  return job.deadline - now - time_for(job.left, job.sizes->back().rate);
+}
+
+// Until when the timeline is needed for what is left and a full reserve. Nothing when it is too
+// short for that.
+std::optional<Time> needed_until(const TrainingJob& job, Time now) {
+  const SizeOption* top = nullptr;
+  for (const TimelineStep& step : job.timeline.steps) {
+    const SizeOption* size = option_of(*job.sizes, step.block);
+    if (size != nullptr && (top == nullptr || size->gpus > top->gpus)) top = size;
+  }
+  if (top == nullptr) return std::nullopt;
+  Work need = job.left_at(now) + top->rate * (top->price * kReserves.front());
+  std::optional<Time> end;
+  follow(job, job.timeline, now, [&](Time from, Time ready, Time to, const SizeOption* size) {
+    const Time working = std::max(from, ready);
+    if (size == nullptr || working >= to) return true;
+    const Work gained = size->rate * (to - working);
+    if (gained < need) {
+      need -= gained;
+      return true;
+    }
+    end = working + time_for(need, size->rate);
+    return false;
+  });
+  return end;
+}
+
+Timeline cut_off(Timeline timeline, Time end) {
+  timeline.end = end;
+  std::erase_if(timeline.steps, [&](const TimelineStep& step) { return step.from >= end; });
+  return timeline;
+}
+
+// The GPUs of the timeline until `end`, as changes to a profile.
+void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
+  for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
+    const auto gpus = static_cast<std::int32_t>(timeline.steps[i].block.size);
+    const Time to = std::min(timeline.end_of(i), end);
+    if (gpus == 0 || timeline.steps[i].from >= to) continue;
+    changes.push_back({timeline.steps[i].from, gpus});
+    changes.push_back({to, -gpus});
+  }
+}
+
+// The sizes of a timeline from now on.
+SizePlan size_plan(const Timeline& timeline, Time end, const SizeTable& sizes, Time now) {
+  SizePlan plan;
+  plan.end = std::max(end, now);
+  for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
+    if (timeline.end_of(i) <= now || timeline.steps[i].from >= end) continue;
+    const int level = level_of(sizes, timeline.steps[i].block.size);
+    plan.top_level = std::max(plan.top_level, level);
+    if (!plan.steps.empty() && plan.steps.back().level == level) continue;
+    plan.steps.push_back({std::max(timeline.steps[i].from, now), level});
+  }
+  return plan;
+}
+
 Work reserve_of(const SizePlan& plan, const SizeTable& sizes) {
   const SizeOption& top = sizes[static_cast<std::size_t>(plan.top_level)];
   return top.rate * (top.price * plan.reserve);
@@ -65,61 +139,35 @@ Duration laxity(const TrainingJob& job, Time now, Time deadline) {
   return deadline - now - time_for(job.left_at(now), job.sizes->back().rate);
 }
 
-Promises::Promises(const TrainingState& state, const PoolState& pool, const TrainingJob& newcomer,
-                   Time now, const TrainingConfig& config)
-    : state_{state}, pool_{pool}, newcomer_{newcomer}, now_{now}, config_{config} {
-  for (const JobId id : pool.active) {
-    if (state.job(id).is_promised()) promised_.push_back(id);
+Promises::Promises(const PoolView& view, const TrainingJob& newcomer)
+    : view_{view}, newcomer_{newcomer}, profile_{view.unpromised} {
+  promised_.reserve(view.pool.active.size());
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    if (job.is_promised()) promised_.push_back({id, &job, job.timeline.end});
   }
   trim();
-  profile_ = CapacityProfile{now, pool.gpus_up()};
-  for (const Timeline& timeline : timelines_) {
-    for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
-      const Time to = i + 1 < timeline.steps.size() ? timeline.steps[i + 1].from : timeline.end;
-      const Time from = std::max(timeline.steps[i].from, now);
-      if (from < to)
-        profile_.add(from, to, -static_cast<std::int32_t>(timeline.steps[i].block.size));
-    }
-  }
 }
 
 // Jobs that are ahead of their timeline give its end back, less the reserve.
 void Promises::trim() {
-  timelines_.reserve(promised_.size());
-  is_trimmed_.assign(promised_.size(), 0);
-  for (std::size_t i = 0; i < promised_.size(); ++i) {
-    const TrainingJob& job = state_.job(promised_[i]);
-    timelines_.push_back(job.timeline);
-    const SizeOption* top = nullptr;
-    for (const TimelineStep& step : job.timeline.steps) {
-      const SizeOption* size = option_of(*job.sizes, step.block);
-      if (size != nullptr && (top == nullptr || size->gpus > top->gpus)) top = size;
+  std::vector<CapacityProfile::Change> changes;
+  for (Kept& kept : promised_) {
+    const TrainingJob& job = *kept.job;
+    if (job.block.is_none()) continue;  // it has done nothing since it was planned
+    const auto end = needed_until(job, view_.now);
+    if (!end || job.timeline.end - round_up(*end, view_.config.slot) < kWorthTrimming) continue;
+    kept.end = round_up(*end, view_.config.slot);
+    for (std::size_t i = 0; i < job.timeline.steps.size(); ++i) {
+      const Time from = std::max(job.timeline.steps[i].from, kept.end);
+      const Time to = job.timeline.end_of(i);
+      const auto gpus = static_cast<std::int32_t>(job.timeline.steps[i].block.size);
+      if (from >= to || gpus == 0) continue;
+      changes.push_back({from, gpus});
+      changes.push_back({to, -gpus});
     }
-    if (top == nullptr) continue;
-    Work need = job.left_at(now_) + top->rate * (top->price * kReserves.front());
-    std::optional<Time> end;
-    follow(job, job.timeline, now_, [&](Time from, Time ready, Time to, const SizeOption* size) {
-      const Time working = std::max(from, ready);
-      if (size == nullptr || working >= to) return true;
-      const Work gained = size->rate * (to - working);
-      if (gained < need) {
-        need -= gained;
-        return true;
-      }
-      end = working + time_for(need, size->rate);
-      return false;
-    });
-    if (!end) continue;
-    if (config_.slot.count() > 0) {
-      const auto slots = (end->time_since_epoch() + config_.slot - Duration{1}) / config_.slot;
-      end = Time{config_.slot * slots};
-    }
-    if (*end >= job.timeline.end) continue;
-    timelines_.back().end = *end;
-    std::erase_if(timelines_.back().steps,
-                  [&](const TimelineStep& step) { return step.from >= *end; });
-    is_trimmed_[i] = 1;
   }
+  profile_.apply(std::move(changes));
 }
 
 std::optional<Promise> Promises::promise_by(Time deadline) {
@@ -127,70 +175,118 @@ std::optional<Promise> Promises::promise_by(Time deadline) {
   // A large reserve of one job can be what another lacks: with less of it for all, both may fit.
   for (std::size_t first = 0; first < kReserves.size(); ++first) {
     if (auto promise = replan(deadline, std::span{kReserves}.subspan(first))) return promise;
+    if (promised_.size() > kAllPlannedAnew) break;
   }
   return std::nullopt;
 }
 
 std::optional<Promise> Promises::insert(Time deadline) {
-  const FillRules rules{now_, config_.slot, kReserves};
-  const auto plan = fill(profile_, to_fill(newcomer_, now_, deadline), rules);
+  const FillRules rules{view_.now, view_.config.slot, kReserves};
+  const auto plan = fill(profile_, to_fill(newcomer_, view_.now, deadline), rules);
   if (!plan) return std::nullopt;
-  std::vector<const Timeline*> others;
-  others.reserve(timelines_.size());
-  for (const Timeline& timeline : timelines_) others.push_back(&timeline);
-  auto timeline = arrange_one(*plan, *newcomer_.sizes, others, pool_.closed);
+  std::vector<OtherTimeline> others;
+  others.reserve(promised_.size());
+  for (const Kept& kept : promised_) others.push_back({&kept.job->timeline, kept.end});
+  auto timeline = arrange_one(*plan, *newcomer_.sizes, others, view_.pool.closed);
   if (!timeline) return std::nullopt;
   Promise promise{deadline, std::move(*timeline), {}, {ReasonCode::fits_beside_promises, 0}};
-  for (std::size_t i = 0; i < promised_.size(); ++i) {
-    if (is_trimmed_[i] != 0) promise.revised.emplace_back(promised_[i], timelines_[i]);
+  for (const Kept& kept : promised_) {
+    if (kept.end != kept.job->timeline.end)
+      promise.revised.emplace_back(kept.id, cut_off(kept.job->timeline, kept.end));
   }
   return promise;
 }
 
-std::optional<Promise> Promises::replan(Time deadline, std::span<const int> reserves) {
-  // The newcomer comes last in `jobs`; the order in which they are planned is by laxity.
-  std::vector<const TrainingJob*> jobs;
-  jobs.reserve(promised_.size() + 1);
-  for (const JobId id : promised_) jobs.push_back(&state_.job(id));
-  jobs.push_back(&newcomer_);
-  const auto deadline_of = [&](std::size_t i) {
-    return i == promised_.size() ? deadline : jobs[i]->spec->deadline;
-  };
+// All of them, if they are not too many; else those that can wait longest.
+std::vector<std::size_t> Promises::jobs_to_replan(Time deadline) const {
   std::vector<std::pair<Duration, std::size_t>> by_laxity;
-  by_laxity.reserve(jobs.size());
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    by_laxity.emplace_back(laxity(*jobs[i], now_, deadline_of(i)), i);
-  std::sort(by_laxity.begin(), by_laxity.end());
-  const FillRules rules{now_, config_.slot, reserves};
+  by_laxity.reserve(promised_.size());
+  const bool has_many = promised_.size() > kAllPlannedAnew;
+  for (std::size_t i = 0; i < promised_.size(); ++i) {
+    const TrainingJob& job = *promised_[i].job;
+    if (job.is_at_risk || promised_[i].end <= view_.now) continue;
+    if (has_many && job.timeline.steps.front().from >= deadline) continue;
+    by_laxity.emplace_back(laxity(job, view_.now, job.spec->deadline), i);
+  }
+  if (has_many && by_laxity.size() > kSomePlannedAnew) {
+    std::nth_element(by_laxity.begin(), by_laxity.end() - kSomePlannedAnew, by_laxity.end());
+    by_laxity.erase(by_laxity.begin(), by_laxity.end() - kSomePlannedAnew);
+  }
+  std::vector<std::size_t> chosen;
+  chosen.reserve(by_laxity.size());
+  for (const auto& [slack, i] : by_laxity) chosen.push_back(i);
+  return chosen;
+}
+
+std::optional<Promise> Promises::replan(Time deadline, std::span<const int> reserves) {
+  const std::vector<std::size_t> chosen = jobs_to_replan(deadline);
+  const bool are_all = chosen.size() == promised_.size();
+  // What those have who are not planned anew stays taken.
+  CapacityProfile others = are_all ? CapacityProfile{view_.now, view_.pool.gpus_up()} : profile_;
+  if (!are_all) {
+    std::vector<CapacityProfile::Change> changes;
+    for (const std::size_t i : chosen)
+      give_back(changes, promised_[i].job->timeline, promised_[i].end);
+    others.apply(std::move(changes));
+    if (promised_.size() > kAllPlannedAnew) others = others.coarsened(kCoarseParts);
+  }
+  // The newcomer comes last in `jobs`.
+  std::vector<JobToFill> jobs;
+  std::vector<std::pair<Duration, std::size_t>> order;
+  jobs.reserve(chosen.size() + 1);
+  for (const std::size_t i : chosen)
+    jobs.push_back(to_fill(*promised_[i].job, view_.now, promised_[i].job->spec->deadline));
+  jobs.push_back(to_fill(newcomer_, view_.now, deadline));
+  for (std::size_t i = 0; i < jobs.size(); ++i) order.emplace_back(laxity(jobs[i], view_.now), i);
+  std::sort(order.begin(), order.end());
+  const FillRules rules{view_.now, view_.config.slot, reserves};
   std::vector<SizePlan> plans(jobs.size());
   // Plans all in that order; the first that found no room, or none.
   const auto plan_all = [&] {
-    CapacityProfile profile{now_, pool_.gpus_up()};
-    for (auto at = by_laxity.begin(); at != by_laxity.end(); ++at) {
+    CapacityProfile profile = others;
+    for (auto at = order.begin(); at != order.end(); ++at) {
       const std::size_t i = at->second;
-      auto plan = fill(profile, to_fill(*jobs[i], now_, deadline_of(i)), rules);
+      auto plan = fill(profile, jobs[i], rules);
       if (!plan) return at;
-      subtract(profile, *plan, *jobs[i]->sizes);
+      subtract(profile, *plan, *jobs[i].sizes);
       plans[i] = std::move(*plan);
     }
-    return by_laxity.end();
+    return order.end();
   };
   auto failed = plan_all();
-  for (int repair = 0; repair < kRepairs && failed != by_laxity.end(); ++repair) {
-    std::rotate(by_laxity.begin(), failed, failed + 1);
+  const int repairs = promised_.size() > kAllPlannedAnew ? 0 : kRepairs;
+  for (int repair = 0; repair < repairs && failed != order.end(); ++repair) {
+    std::rotate(order.begin(), failed, failed + 1);
     failed = plan_all();
   }
-  if (failed != by_laxity.end()) {
+  if (failed != order.end()) {
     obstacle_ = ReasonCode::no_room;
     return std::nullopt;
   }
-  std::vector<PlanToArrange> to_arrange;
-  to_arrange.reserve(jobs.size());
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    to_arrange.push_back(
-        {jobs[i]->sizes.get(), &plans[i], jobs[i]->block, reserve_of(plans[i], *jobs[i]->sizes)});
+  return arranged(deadline, chosen, plans);
+}
+
+// Blocks for all plans: the new ones, and those of jobs that keep their sizes.
+std::optional<Promise> Promises::arranged(Time deadline, const std::vector<std::size_t>& replanned,
+                                          const std::vector<SizePlan>& plans) {
+  std::vector<SizePlan> kept_plans(promised_.size());
+  std::vector<PlanToArrange> to_arrange(promised_.size() + 1);
+  for (std::size_t k = 0; k < replanned.size(); ++k) {
+    const TrainingJob& job = *promised_[replanned[k]].job;
+    to_arrange[replanned[k]] = {job.sizes.get(), &plans[k], job.block,
+                                reserve_of(plans[k], *job.sizes)};
   }
-  auto arrangement = arrange_all(to_arrange, pool_.closed, now_);
+  to_arrange.back() = {newcomer_.sizes.get(), &plans.back(), newcomer_.block,
+                       reserve_of(plans.back(), *newcomer_.sizes)};
+  for (std::size_t i = 0; i < promised_.size(); ++i) {
+    if (to_arrange[i].plan != nullptr) continue;
+    const TrainingJob& job = *promised_[i].job;
+    kept_plans[i] = size_plan(job.timeline, promised_[i].end, *job.sizes, view_.now);
+    // A cut-off end has used up what was beyond it.
+    const Work spare = promised_[i].end == job.timeline.end ? surplus(job, view_.now) : Work{};
+    to_arrange[i] = {job.sizes.get(), &kept_plans[i], job.block, spare};
+  }
+  auto arrangement = arrange_all(to_arrange, view_.pool.closed, view_.now);
   if (!arrangement) {
     obstacle_ = ReasonCode::no_block;
     return std::nullopt;
@@ -199,8 +295,8 @@ std::optional<Promise> Promises::replan(Time deadline, std::span<const int> rese
   promise.deadline = deadline;
   promise.timeline = std::move(arrangement->timelines.back());
   for (std::size_t i = 0; i < promised_.size(); ++i) {
-    if (arrangement->timelines[i] == state_.job(promised_[i]).timeline) continue;
-    promise.revised.emplace_back(promised_[i], std::move(arrangement->timelines[i]));
+    if (arrangement->timelines[i] == promised_[i].job->timeline) continue;
+    promise.revised.emplace_back(promised_[i].id, std::move(arrangement->timelines[i]));
   }
   promise.reason = {ReasonCode::fits_after_replan, promise.revised.size()};
   return promise;
@@ -211,8 +307,8 @@ std::optional<Time> Promises::earliest_deadline(Time after) {
   constexpr int kSteps = 8;
   const SizeOption& best = newcomer_.sizes->back();
   const Duration alone = best.price + time_for(newcomer_.left, best.rate);
-  Time infeasible = std::max(after, now_ + alone - Duration{1});
-  Duration reach = std::max(infeasible - now_, Duration{1});
+  Time infeasible = std::max(after, view_.now + alone - Duration{1});
+  Duration reach = std::max(infeasible - view_.now, Duration{1});
   std::optional<Time> feasible;
   for (int i = 0; i < kDoublings && !feasible; ++i) {
     const Time candidate = infeasible + reach;

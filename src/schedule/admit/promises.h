@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keeping promises. Every promised job has a timeline, and all timelines of a pool fit together:
-// followed from now on, each job finishes by its deadline, and no block is used twice. A newcomer
-// is promised only with a timeline beside all others; when there is no such, everything is planned
-// anew from what is left to do, and only if that succeeds for all is it kept.
+// followed from now on, each job finishes by its deadline, and no GPU is used twice. A newcomer is
+// promised only with a timeline beside all others; when there is no such, jobs are planned anew from
+// what they have left to do, and only if that succeeds for all is it kept.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,8 +28,7 @@ Duration laxity(const TrainingJob& job, Time now, Time deadline);
 class Promises {
  public:
   // Requires: `newcomer` has sizes and a deadline, and is not part of the state.
-  Promises(const TrainingState& state, const PoolState& pool, const TrainingJob& newcomer, Time now,
-           const TrainingConfig& config);
+  Promises(const PoolView& view, const TrainingJob& newcomer);
 
   // The promise of the newcomer for that deadline, if one can be made.
   std::optional<Promise> promise_by(Time deadline);
@@ -42,18 +42,23 @@ class Promises {
   const CapacityProfile& unpromised() const { return profile_; }
 
  private:
+  // A promised job, and where its timeline ends once it has given back what it does not need.
+  struct Kept {
+    JobId id;
+    const TrainingJob* job;
+    Time end;
+  };
+
   std::optional<Promise> insert(Time deadline);
   std::optional<Promise> replan(Time deadline, std::span<const int> reserves);
+  std::vector<std::size_t> jobs_to_replan(Time deadline) const;
+  std::optional<Promise> arranged(Time deadline, const std::vector<std::size_t>& replanned,
+                                  const std::vector<SizePlan>& plans);
   void trim();
 
-  const TrainingState& state_;
-  const PoolState& pool_;
+  const PoolView& view_;
   const TrainingJob& newcomer_;
-  Time now_;
-  TrainingConfig config_;
-  std::vector<JobId> promised_;
-  std::vector<Timeline> timelines_;  // of the promised jobs, shortened where they are ahead
-  std::vector<std::uint8_t> is_trimmed_;
+  std::vector<Kept> promised_;
   CapacityProfile profile_;
   ReasonCode obstacle_ = ReasonCode::no_room;
 };

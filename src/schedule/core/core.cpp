@@ -19,7 +19,10 @@ std::optional<JobId> job_freed_by(const Record& record) {
 }  // namespace
 
 Core::Core(const CoreConfig& config, State state)
-    : config_{config}, state_{std::move(state)}, placer_{*config.policy, config.seed, state_} {}
+    : config_{config},
+      state_{std::move(state)},
+      placer_{*config.policy, config.seed, state_},
+      training_index_{state_.training, Time::min()} {}
 
 void Core::apply(const Record& record) {
   if (const auto freed = job_freed_by(record)) {
@@ -44,8 +47,9 @@ std::optional<std::vector<Record>> Core::decide_training(const Event& event) {
   if (config_.training_policy == nullptr) {
     return std::vector{Record{event.at, {ReasonCode::malformed, 0}, EventIgnored{}}};
   }
-  TrainingDecision decision{state_.training, *config_.training_policy, config_.training, event.at,
-                            state_.next_job()};
+  training_index_.advance_to(event.at);
+  TrainingDecision decision{state_.training,  training_index_, *config_.training_policy,
+                            config_.training, event.at,        state_.next_job()};
   std::visit(
       [&](const auto& what) {
         if constexpr (std::is_invocable_v<TrainingDecision&, decltype(what)>) decision(what);
@@ -53,6 +57,18 @@ std::optional<std::vector<Record>> Core::decide_training(const Event& event) {
       event.what);
   if (std::holds_alternative<TimerFired>(event.what)) wake_up_ = decision.wake_up();
   return decision.take_records();
+}
+
+void Core::apply_training(const std::vector<Record>& records, Time now) {
+  // Following many changes one by one would cost more than beginning anew.
+  constexpr std::size_t kMany = 256;
+  const bool is_much = records.size() > kMany;
+  for (const Record& record : records) {
+    if (!is_much) training_index_.before(state_.training, record);
+    evolve(state_, record);
+    if (!is_much) training_index_.after(state_.training, record);
+  }
+  if (is_much) training_index_.rebuild(state_.training, now);
 }
 
 bool Core::concerns_training(const Event& event) const {
@@ -68,7 +84,7 @@ bool Core::concerns_training(const Event& event) const {
 
 std::vector<Record> Core::handle(const Event& event) {
   if (auto records = decide_training(event)) {
-    for (const Record& record : *records) evolve(state_, record);
+    apply_training(*records, event.at);
     return std::move(*records);
   }
   std::vector<Record> records = decide(state_, placer_, config_.queue, event);

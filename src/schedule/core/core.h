@@ -13,6 +13,7 @@
 #include "schedule/core/decide.h"
 #include "schedule/core/placer.h"
 #include "schedule/core/state.h"
+#include "schedule/core/training_index.h"
 #include "schedule/policies/training_policy.h"
 
 namespace weir::schedule {
@@ -42,18 +43,21 @@ class Core {
   // For what-if on another thread.
   State fork_state() { return state_.fork(); }
   const Placer& placer() const { return placer_; }
+  const TrainingIndex& training_index() const { return training_index_; }
 
  private:
   void apply(const Record& record);
   bool concerns_training(const Event& event) const;
   // Nothing when the event is not about training.
   std::optional<std::vector<Record>> decide_training(const Event& event);
+  void apply_training(const std::vector<Record>& records, Time now);
   void start_queued(Time now, std::vector<Record>& records);
 
   CoreConfig config_;
   State state_;
   Placer placer_;
   RoomSince since_;  // empty between events
+  TrainingIndex training_index_;
   Time wake_up_ = Time::min();
 };
 

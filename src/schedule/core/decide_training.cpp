@@ -26,6 +26,10 @@ bool is_better(const Verdict& a, const Verdict& b) {
 
 }  // namespace
 
+PoolView TrainingDecision::view(std::size_t pool) const {
+  return {state_, state_.pools[pool], index_.unpromised(pool), now_, config_};
+}
+
 TrainingJob TrainingDecision::candidate(const PoolState& pool,
                                         std::shared_ptr<const TrainingSpec> spec) const {
   TrainingJob job;
@@ -47,10 +51,11 @@ void TrainingDecision::operator()(const TrainingSubmitted& event) {
   const PoolState* chosen = nullptr;
   std::optional<Verdict> verdict;
   std::int64_t cost = 0;
-  for (const PoolState& pool : state_.pools) {
+  for (std::size_t i = 0; i < state_.pools.size(); ++i) {
+    const PoolState& pool = state_.pools[i];
     if (!pool.curves.contains(spec->curve)) continue;
     const TrainingJob job = candidate(pool, spec);
-    Verdict answer = policy_.judge(state_, pool, job, now_, config_);
+    Verdict answer = policy_.judge(view(i), job);
     if (verdict && !is_better(answer, *verdict)) continue;
     if (job.has_deadline()) cost = least_gpu_seconds(*job.sizes, job.left, spec->deadline - now_);
     chosen = &pool;
@@ -125,8 +130,9 @@ void TrainingDecision::operator()(const CurveUpdated& event) {
 }
 
 void TrainingDecision::operator()(const TimerFired&) {
-  for (const PoolState& pool : state_.pools) {
-    const Allocation allocation = policy_.allocate(state_, pool, now_, config_);
+  for (std::size_t i = 0; i < state_.pools.size(); ++i) {
+    const PoolState& pool = state_.pools[i];
+    const Allocation allocation = policy_.allocate(view(i));
     const std::vector<WantedBlock>& wanted = allocation.blocks;
     wake_up_ = std::min(wake_up_, allocation.wake_up);
     // Whoever gives GPUs back does so before others get them.

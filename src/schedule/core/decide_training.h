@@ -8,6 +8,7 @@
 
 #include "domain/event.h"
 #include "domain/record.h"
+#include "schedule/core/training_index.h"
 #include "schedule/core/training_state.h"
 #include "schedule/policies/training_policy.h"
 
@@ -16,9 +17,15 @@ namespace weir::schedule {
 class TrainingDecision {
  public:
   // `next_job` is the id a new job gets.
-  TrainingDecision(const TrainingState& state, const TrainingPolicy& policy,
-                   const TrainingConfig& config, Time now, JobId next_job)
-      : state_{state}, policy_{policy}, config_{config}, now_{now}, next_job_{next_job} {}
+  TrainingDecision(const TrainingState& state, const TrainingIndex& index,
+                   const TrainingPolicy& policy, const TrainingConfig& config, Time now,
+                   JobId next_job)
+      : state_{state},
+        index_{index},
+        policy_{policy},
+        config_{config},
+        now_{now},
+        next_job_{next_job} {}
 
   void operator()(const TrainingSubmitted& event);
   void operator()(const JobFinished& event);
@@ -36,6 +43,7 @@ class TrainingDecision {
   TrainingJob candidate(const PoolState& pool, std::shared_ptr<const TrainingSpec> spec) const;
   void record_verdict(JobId job, Verdict verdict);
   bool is_active(JobId job);
+  PoolView view(std::size_t pool) const;
 
   template <class What>
   void add(What what, Reason reason) {
@@ -43,6 +51,7 @@ class TrainingDecision {
   }
 
   const TrainingState& state_;
+  const TrainingIndex& index_;
   const TrainingPolicy& policy_;
   const TrainingConfig& config_;
   Time now_;

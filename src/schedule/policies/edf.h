@@ -16,20 +16,16 @@ class EdfPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return false; }
   SizeRule size_rule() const override { return SizeRule::measured; }
-  Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job, Time now,
-                const TrainingConfig& config) const override;
-  Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
-                      const TrainingConfig& config) const override;
+  Verdict judge(const PoolView& view, const TrainingJob& job) const override;
+  Allocation allocate(const PoolView& view) const override;
 };
 
 class EdfKneePolicy final : public TrainingPolicy {
  public:
   explicit EdfKneePolicy(bool admits) : admits_{admits} {}
   bool makes_promises() const override { return admits_; }
-  Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job, Time now,
-                const TrainingConfig& config) const override;
-  Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
-                      const TrainingConfig& config) const override;
+  Verdict judge(const PoolView& view, const TrainingJob& job) const override;
+  Allocation allocate(const PoolView& view) const override;
 
  private:
   bool admits_;

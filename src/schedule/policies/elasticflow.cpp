@@ -177,14 +177,14 @@ class Planner {
 
 }  // namespace
 
-Verdict ElasticFlowPolicy::judge(const TrainingState& state, const PoolState& pool,
-                                 const TrainingJob& newcomer, Time now,
-                                 const TrainingConfig& config) const {
+Verdict ElasticFlowPolicy::judge(const PoolView& view, const TrainingJob& newcomer) const {
+  const TrainingState& state = view.state;
+  const Time now = view.now;
   if (newcomer.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
   if (!newcomer.has_deadline()) return NoPromise{};
-  Planner planner{pool, now, config.slot};
+  Planner planner{view.pool, now, view.config.slot};
   bool is_in = false;
-  for (const JobId id : by_deadline(state, pool)) {
+  for (const JobId id : by_deadline(state, view.pool)) {
     const TrainingJob& job = state.job(id);
     if (!job.is_promised()) continue;
     if (!is_in && deadline_of(newcomer) < deadline_of(job)) {
@@ -204,10 +204,11 @@ Verdict ElasticFlowPolicy::judge(const TrainingState& state, const PoolState& po
   return promise;
 }
 
-Allocation ElasticFlowPolicy::allocate(const TrainingState& state, const PoolState& pool, Time now,
-                                       const TrainingConfig& config) const {
-  Planner planner{pool, now, config.slot};
-  const std::vector<JobId> order = by_deadline(state, pool);
+Allocation ElasticFlowPolicy::allocate(const PoolView& view) const {
+  const TrainingState& state = view.state;
+  const Time now = view.now;
+  Planner planner{view.pool, now, view.config.slot};
+  const std::vector<JobId> order = by_deadline(state, view.pool);
   for (const JobId id : order) planner.add(id, state.job(id));
   planner.hand_out_left_overs();
   Allocation allocation;
@@ -220,7 +221,7 @@ Allocation ElasticFlowPolicy::allocate(const TrainingState& state, const PoolSta
       break;
     }
   }
-  allocation.blocks = place_in_order(state, pool, order, gpus);
+  allocation.blocks = place_in_order(state, view.pool, order, gpus);
   return allocation;
 }
 

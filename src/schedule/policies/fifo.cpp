@@ -3,14 +3,14 @@
 
 namespace weir::schedule {
 
-Verdict FifoPolicy::judge(const TrainingState&, const PoolState&, const TrainingJob& job, Time,
-                          const TrainingConfig&) const {
+Verdict FifoPolicy::judge(const PoolView&, const TrainingJob& job) const {
   if (job.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
   return NoPromise{};
 }
 
-Allocation FifoPolicy::allocate(const TrainingState& state, const PoolState& pool, Time,
-                                const TrainingConfig&) const {
+Allocation FifoPolicy::allocate(const PoolView& view) const {
+  const TrainingState& state = view.state;
+  const PoolState& pool = view.pool;
   BlockMap map = pool.closed;
   for (const JobId id : pool.active) {
     if (!state.job(id).block.is_none()) map.take(state.job(id).block);

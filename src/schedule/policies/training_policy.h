@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "schedule/admit/capacity_profile.h"
 #include "schedule/core/training_state.h"
 
 namespace weir::schedule {
@@ -52,6 +53,16 @@ struct Allocation {
   Time wake_up = Time::max();       // when to decide again if nothing happens
 };
 
+// What a policy looks at.
+struct PoolView {
+  const TrainingState& state;
+  const PoolState& pool;
+  // What no timeline uses, from now on: an index beside the state.
+  const CapacityProfile& unpromised;
+  Time now;
+  const TrainingConfig& config;
+};
+
 class TrainingPolicy {
  public:
   virtual ~TrainingPolicy() = default;
@@ -63,11 +74,9 @@ class TrainingPolicy {
   virtual bool makes_promises() const = 0;
 
   // What would become of a job that comes to the pool now. It is not part of the state yet.
-  virtual Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job,
-                        Time now, const TrainingConfig& config) const = 0;
+  virtual Verdict judge(const PoolView& view, const TrainingJob& job) const = 0;
 
-  virtual Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
-                              const TrainingConfig& config) const = 0;
+  virtual Allocation allocate(const PoolView& view) const = 0;
 };
 
 }  // namespace weir::schedule

@@ -18,19 +18,19 @@ bool is_possible_alone(const TrainingJob& job, Time now, Time deadline) {
 
 }  // namespace
 
-Verdict WeirPolicy::judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job,
-                          Time now, const TrainingConfig& config) const {
+Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
+  const Time now = view.now;
   if (!job.has_deadline()) return NoPromise{};
   if (job.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
   const Time deadline = job.spec->deadline;
-  Promises promises{state, pool, job, now, config};
+  Promises promises{view, job};
   Refusal refusal{{ReasonCode::too_slow_alone, 0}, std::nullopt};
   if (is_possible_alone(job, now, deadline)) {
     auto promise = promises.promise_by(deadline);
     std::optional<std::int64_t> spared;
-    if (promise && config.has_gate) {
+    if (promise && view.config.has_gate) {
       const std::int64_t cost = least_gpu_seconds(*job.sizes, job.left, deadline - now);
-      spared = gate_closes(pool, promises.unpromised(), cost, now, deadline, GateRules{});
+      spared = gate_closes(view.pool, promises.unpromised(), cost, now, deadline, GateRules{});
     }
     if (promise && !spared) return std::move(*promise);
     refusal.reason =
@@ -38,17 +38,16 @@ Verdict WeirPolicy::judge(const TrainingState& state, const PoolState& pool, con
                : Reason{promises.obstacle(), 0};
   }
   if (job.spec->deadline_kind == DeadlineKind::soft) return NoPromise{refusal.reason};
-  if (config.makes_counter_offers) refusal.earliest = promises.earliest_deadline(deadline);
+  if (view.config.makes_counter_offers) refusal.earliest = promises.earliest_deadline(deadline);
   return refusal;
 }
 
-Allocation WeirPolicy::allocate(const TrainingState& state, const PoolState& pool, Time now,
-                                const TrainingConfig&) const {
-  Allocation allocation{allocate_with_left_overs(state, pool, now)};
-  for (const JobId id : pool.active) {
-    const TrainingJob& job = state.job(id);
+Allocation WeirPolicy::allocate(const PoolView& view) const {
+  Allocation allocation{allocate_with_left_overs(view.state, view.pool, view.now)};
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
     if (!job.is_promised()) continue;
-    allocation.wake_up = std::min(allocation.wake_up, job.timeline.next_change(now));
+    allocation.wake_up = std::min(allocation.wake_up, job.timeline.next_change(view.now));
   }
   return allocation;
 }

@@ -10,10 +10,8 @@ namespace weir::schedule {
 class WeirPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return true; }
-  Verdict judge(const TrainingState& state, const PoolState& pool, const TrainingJob& job, Time now,
-                const TrainingConfig& config) const override;
-  Allocation allocate(const TrainingState& state, const PoolState& pool, Time now,
-                      const TrainingConfig& config) const override;
+  Verdict judge(const PoolView& view, const TrainingJob& job) const override;
+  Allocation allocate(const PoolView& view) const override;
 };
 
 }  // namespace weir::schedule

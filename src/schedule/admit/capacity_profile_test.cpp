@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/admit/capacity_profile.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "schedule/training_testing.h"
+
+namespace weir::schedule {
+namespace {
+
+using namespace weir::schedule::testing;
+
+TEST(CapacityProfile, ANewOneIsFreeForEver) {
+  const CapacityProfile profile{at_second(5), 8};
+  EXPECT_EQ(profile.size(), 1U);
+  EXPECT_EQ(profile.free_at(at_second(5)), 8);
+  EXPECT_EQ(profile.free_at(Time::max()), 8);
+  EXPECT_EQ(profile.end_of(0), Time::max());
+}
+
+TEST(CapacityProfile, TakesGpusForAWhile) {
+  CapacityProfile profile{at_second(0), 8};
+  profile.add(at_second(10), at_second(20), -3);
+  EXPECT_EQ(profile.free_at(at_second(9)), 8);
+  EXPECT_EQ(profile.free_at(at_second(10)), 5);
+  EXPECT_EQ(profile.free_at(at_second(20)), 8);
+}
+
+TEST(CapacityProfile, GivingBackWhatWasTakenLeavesNoTrace) {
+  CapacityProfile profile{at_second(0), 8};
+  profile.add(at_second(10), at_second(20), -3);
+  profile.add(at_second(10), at_second(20), 3);
+  EXPECT_EQ(profile, (CapacityProfile{at_second(0), 8}));
+}
+
+TEST(CapacityProfile, TakenForEverHasNoEnd) {
+  CapacityProfile profile{at_second(0), 8};
+  profile.add(at_second(10), Time::max(), -3);
+  EXPECT_EQ(profile.size(), 2U);
+  EXPECT_EQ(profile.free_at(Time::max()), 5);
+}
+
+RC_GTEST_PROP(CapacityProfile, BehavesLikeAListOfSeconds, ()) {
+  constexpr std::int64_t kSeconds = 60;
+  CapacityProfile profile{at_second(0), 10};
+  std::vector<std::int32_t> plain(kSeconds, 10);
+  std::int64_t start = 0;
+  const int steps = *rc::gen::inRange(1, 25);
+  for (int step = 0; step < steps; ++step) {
+    const auto from = *rc::gen::inRange<std::int64_t>(start, kSeconds - 1);
+    const auto to = *rc::gen::inRange<std::int64_t>(start, kSeconds - 1);
+    if (*rc::gen::inRange(0, 8) == 0) {
+      start = from;
+      profile.start_at(at_second(start));
+      RC_ASSERT(profile.begin_of(0) == at_second(start));
+    } else {
+      const std::int32_t change = *rc::gen::inRange(-3, 4);
+      profile.add(at_second(from), at_second(to), change);
+      for (std::int64_t s = from; s < to; ++s) plain[static_cast<std::size_t>(s)] += change;
+    }
+    for (std::int64_t s = start; s < kSeconds; ++s)
+      RC_ASSERT(profile.free_at(at_second(s)) == plain[static_cast<std::size_t>(s)]);
+    for (std::size_t i = 1; i < profile.size(); ++i) {
+      RC_ASSERT(profile.begin_of(i - 1) < profile.begin_of(i));
+      RC_ASSERT(profile.end_of(i - 1) == profile.begin_of(i));
+      RC_ASSERT(profile.free_in(i - 1) != profile.free_in(i));
+    }
+    RC_ASSERT(profile.free_in(profile.size() - 1) == plain.back());
+    const auto a = *rc::gen::inRange<std::int64_t>(start, kSeconds - 1);
+    const auto b = *rc::gen::inRange<std::int64_t>(a, kSeconds);
+    std::int64_t sum = 0;
+    for (std::int64_t s = a; s < b; ++s) sum += plain[static_cast<std::size_t>(s)];
+    RC_ASSERT(profile.free_time(at_second(a), at_second(b)) ==
+              static_cast<CapacityProfile::GpuTime>(sum) * from_seconds(1).count());
+  }
+}
+
+}  // namespace
+}  // namespace weir::schedule
