@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/policies_command.h"
 #include "cli/simulate_command.h"
@@ -171,6 +172,51 @@ CommandSpec simulate_spec() {
   return spec;
 }
 
+CommandSpec explain_spec() {
+  std::vector<std::string> policies;
+  for (const schedule::TrainingPolicyRow& row : schedule::training_policies()) {
+    policies.emplace_back(row.name);
+  }
+  CommandSpec spec = {
+      .name = "explain",
+      .summary = "Tell what became of a training job, and why.",
+      .about =
+          "Tells what the job asked for, what weir answered and why, the plan it made, which GPUs "
+          "the job really had and why they changed, and the end. For a refused job it names the "
+          "earliest deadline that can be promised. It reads the log of a run (`weir simulate "
+          "--log`), or plays the jobs itself.",
+      .options =
+          {{.name = "job",
+            .type = OptionType::text,
+            .help = "The job's name, or its number in the order of arrival.",
+            .required = true},
+           {.name = "log",
+            .type = OptionType::file,
+            .help = "The log of the run to read. Without it, weir plays --jobs."},
+           {.name = "policy",
+            .type = OptionType::text,
+            .default_text = "weir",
+            .choices = policies,
+            .help = "The policy to play --jobs with."},
+           {.name = "at",
+            .type = OptionType::text,
+            .unit = "time",
+            .help = "Stop there, on the clock of the jobs: 6h30m, or 2026-11-15T09:00:00Z where "
+                    "they have dates. For a job that waits weir then also says what would become "
+                    "of it if no other came (not with --log)."},
+           json_option()},
+      .examples = {
+          {"weir explain --log run.jsonl --job bert-night", "Why did it wait?"},
+          {"weir explain --cluster 4x4xT4 --jobs jobs.yaml --curves curves --job 7 --at 2h",
+           "How does job 7 stand two hours into the trace?"},
+      }};
+  const std::vector<OptionSpec> inputs = training_input_options();
+  const std::vector<OptionSpec> rules = training_rule_options();
+  spec.options.insert(spec.options.begin() + 2, inputs.begin(), inputs.end());
+  spec.options.insert(spec.options.begin() + 6, rules.begin(), rules.end());
+  return spec;
+}
+
 CommandSpec trace_describe_spec() {
   return {
       .name = "trace describe",
@@ -302,6 +348,7 @@ CommandSpec help_spec() {
 std::span<const Command> commands() {
   static const std::vector<Command> table = {
       {simulate_spec(), simulate_command},
+      {explain_spec(), explain_command},
       {trace_describe_spec(), trace_describe_command},
       {trace_convert_spec(), trace_convert_command},
       {trace_synth_spec(), trace_synth_command},

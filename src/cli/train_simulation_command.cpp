@@ -12,6 +12,7 @@
 
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
+#include "cli/run_logs.h"
 #include "cli/training_setup.h"
 #include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
@@ -111,9 +112,21 @@ simulate::TrainingSweepConfig sweep_config(const OptionValues& options) {
   return config;
 }
 
+std::vector<simulate::TrainingSweepRun> sweep(const TrainingSetup& setup,
+                                              const simulate::TrainingSweepConfig& config,
+                                              Console& console) {
+  ProgressDisplay progress{console.err, console.err_is_terminal};
+  auto runs =
+      simulate::sweep_training(setup.cluster, setup.workloads, setup.curves, config, progress);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].jobs_file = setup.jobs_files[i / config.policies.size()];
+  return runs;
+}
+
 // Files first, then standard output: a reader that closes the pipe early does not cost the files.
 Result<void> publish(const OptionValues& options,
-                     const std::vector<simulate::TrainingSweepRun>& runs, Console& console) {
+                     const std::vector<simulate::TrainingSweepRun>& runs,
+                     std::vector<OutputFile> files, Console& console) {
   const std::vector<report::TrainingSummary> summaries = report::summarise(runs);
   std::string text;
   if (options.flag("json")) {
@@ -125,7 +138,6 @@ Result<void> publish(const OptionValues& options,
       text += report::to_text(table) + "\n";
     text += std::string{report::training_legend()} + "\n" + recipe_of(options) + "\n";
   }
-  std::vector<OutputFile> files;
   if (options.has("csv")) files.push_back({options.text("csv"), report::training_csv(summaries)});
   if (auto written = write_files(files); !written) return written;
   console.out << text;
@@ -152,15 +164,16 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
     return bad_input(std::move(mistakes));
   const auto setup = read_training_setup(options);
   if (!setup) return tl::unexpected(setup.error());
-  std::vector<simulate::TrainingSweepRun> runs;
-  {
-    ProgressDisplay progress{console.err, console.err_is_terminal};
-    runs = simulate::sweep_training(setup->cluster, setup->workloads, setup->curves,
-                                    sweep_config(options), progress);
+  simulate::TrainingSweepConfig config = sweep_config(options);
+  std::optional<RunLogs> logs;
+  if (options.has("log")) {
+    logs.emplace(*setup, config, options.text("log"), options.text("curves"));
+    config.observer = [&logs](std::size_t run) {
+      return [&logs, run](const Record& record) { logs->write(run, record); };
+    };
   }
-  const std::size_t per_list = runs.size() / std::max<std::size_t>(1, setup->workloads.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].jobs_file = setup->jobs_files[i / per_list];
-  return publish(options, runs, console);
+  const auto runs = sweep(*setup, config, console);
+  return publish(options, runs, logs ? logs->take_files() : std::vector<OutputFile>{}, console);
 }
 
 }  // namespace weir::cli

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/training_setup.h"
+#include "domain/nearest_name.h"
+#include "formats/quantity_text.h"
+#include "formats/record_log.h"
+#include "formats/time_text.h"
+#include "report/job_story.h"
+#include "report/job_story_text.h"
+#include "schedule/policies/training_policies.h"
+#include "simulate/training_run.h"
+
+namespace weir::cli {
+namespace {
+
+constexpr std::array kOfSimulation = {"cluster", "jobs", "curves",        "policy",
+                                      "slot",    "gate", "counter-offers"};
+
+// On the clock of the jobs: a date, or a duration since its zero.
+std::optional<Time> parse_moment(const std::string& text) {
+  if (const auto time = formats::parse_time(text)) return time;
+  const auto since = formats::parse_duration(text);
+  return since ? std::optional{Time{*since}} : std::nullopt;
+}
+
+std::optional<Time> last_moment(const OptionValues& options) {
+  return options.has("at") ? parse_moment(options.text("at")) : std::nullopt;
+}
+
+void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
+  const auto needs = [&](const char* option, const char* what) {
+    if (!options.has(option)) mistakes.add({{}, 0, fmt::format("--{}", option), {}, what});
+  };
+  needs("cluster", "the cluster for --jobs: 16x4xT4, or a cluster file");
+  needs("jobs", "the training jobs, or --log with the log of a run");
+  needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
+  if (options.has("jobs") && options.texts("jobs").size() != 1)
+    mistakes.add({{}, 0, "--jobs", "several files", "the one file that has the job"});
+  if (!formats::parse_duration(options.text("slot")))
+    mistakes.add({{}, 0, "--slot", options.text("slot"), "a duration like 60s, or 0s for none"});
+}
+
+Diagnostics check_options(const OptionValues& options) {
+  Diagnostics mistakes;
+  if (options.has("at") && !last_moment(options)) {
+    mistakes.add({{},
+                  0,
+                  "--at",
+                  options.text("at"),
+                  "a time on the clock of the jobs: 6h30m or 2026-11-15T09:00:00Z"});
+  }
+  if (!options.has("log")) {
+    check_simulation(options, mistakes);
+    return mistakes;
+  }
+  for (const char* option : kOfSimulation) {
+    if (!options.is_given(option)) continue;
+    mistakes.add({{}, 0, "option", fmt::format("--{}", option), "no such option beside --log"});
+  }
+  return mistakes;
+}
+
+tl::unexpected<Error> no_such_job(const OptionValues& options, const std::string& source,
+                                  const std::vector<std::string>& names) {
+  const std::string& wanted = options.text("job");
+  const std::string when =
+      options.has("at") ? fmt::format(" that came by {}", options.text("at")) : "";
+  return bad_input(Diagnostic{{},
+                              0,
+                              "--job",
+                              wanted,
+                              fmt::format("the name or number of a job of {}{}{}", source, when,
+                                          did_you_mean(wanted, names))});
+}
+
+std::vector<std::string> names_of(const report::JobStoryCollector& collector) {
+  std::vector<std::string> names;
+  for (const auto& [id, name] : collector.names()) names.push_back(name);
+  return names;
+}
+
+struct Told {
+  report::JobStory story;
+  report::StoryContext context;
+};
+
+bool makes_promises(const std::string& policy) {
+  const schedule::TrainingPolicy* found = schedule::find_training_policy(policy);
+  return found == nullptr || found->makes_promises();
+}
+
+Result<Told> tell_from_log(const OptionValues& options) {
+  auto log = formats::RecordLogReader::open(options.text("log"));
+  if (!log) return tl::unexpected(std::move(log.error()));
+  const formats::RecordLogHeader& header = log->header();
+  report::JobStoryCollector collector{options.text("job"), header.slot};
+  const std::optional<Time> until = last_moment(options);
+  while (true) {
+    auto entry = log->next();
+    if (!entry) return tl::unexpected(std::move(entry.error()));
+    if (!*entry || (until && (*entry)->record.at > *until)) break;
+    collector.hear((*entry)->record);
+  }
+  auto story = collector.story();
+  if (!story) return no_such_job(options, options.text("log"), names_of(collector));
+  if (until) story->told_until = *until;
+  return Told{std::move(*story),
+              {header.pools, collector.names(), header.policy, makes_promises(header.policy), {}}};
+}
+
+// With --at, what comes later is left out of the workload. The run still goes to its end: that is
+// what would become of the job if nobody else came.
+Result<Told> tell_from_simulation(const OptionValues& options) {
+  auto setup = read_training_setup(options);
+  if (!setup) return tl::unexpected(std::move(setup.error()));
+  const std::optional<Time> until = last_moment(options);
+  TrainingWorkload workload = std::move(setup->workloads.front());
+  std::vector<std::string> names;
+  for (const TrainingArrival& job : workload.jobs) names.push_back(job.spec.name);
+  if (until) {
+    std::erase_if(workload.jobs,
+                  [&](const TrainingArrival& job) { return job.submitted > *until; });
+  }
+  simulate::TrainingRunConfig config;
+  config.policy = options.text("policy");
+  config.training.slot = formats::parse_duration(options.text("slot")).value_or(Duration{0});
+  config.training.has_gate = options.text("gate") == "on";
+  config.training.makes_counter_offers = options.text("counter-offers") == "on";
+  report::JobStoryCollector so_far{options.text("job"), config.training.slot};
+  report::JobStoryCollector whole{options.text("job"), config.training.slot};
+  config.on_record = [&](const Record& record) {
+    if (!until || record.at <= *until) so_far.hear(record);
+    whole.hear(record);
+  };
+  if (!workload.jobs.empty())
+    simulate::run_training(setup->cluster, workload, setup->curves, config);
+  auto story = so_far.story();
+  if (!story) return no_such_job(options, options.texts("jobs").front(), names);
+  report::StoryContext context{formats::log_pools(setup->cluster),
+                               so_far.names(),
+                               config.policy,
+                               makes_promises(config.policy),
+                               {}};
+  if (until) {
+    story->told_until = *until;
+    const auto future = whole.story();
+    context.forecast = {future->started(), future->is_finished() ? future->ended : std::nullopt};
+  }
+  return Told{std::move(*story), std::move(context)};
+}
+
+}  // namespace
+
+Result<void> explain_command(const OptionValues& options, Console& console) {
+  if (auto mistakes = check_options(options); !mistakes.empty())
+    return bad_input(std::move(mistakes));
+  const auto told = options.has("log") ? tell_from_log(options) : tell_from_simulation(options);
+  if (!told) return tl::unexpected(told.error());
+  if (!options.flag("json")) {
+    console.out << report::story_text(told->story, told->context);
+    return {};
+  }
+  const auto json = report::story_json(told->story, told->context);
+  if (!json) return tl::unexpected(json.error());
+  console.out << *json;
+  return {};
+}
+
+}  // namespace weir::cli
