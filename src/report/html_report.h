@@ -7,18 +7,11 @@
 
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "report/html_page.h"
 #include "simulate/outcome.h"
 
 namespace weir::report {
-
-struct ReportHeader {
-  std::string recipe;   // the command line that makes this page again
-  std::string version;  // of weir
-  std::vector<std::pair<std::string, std::string>> facts;  // "nodes" -> "1213"
-};
 
 std::string html_report(const ReportHeader& header,
                         std::span<const simulate::InflationOutcome> outcomes);

@@ -6,101 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/svg_axes.h"
+
 namespace weir::report {
 namespace {
 
-// Drawing area, in SVG units. The legend stands to the right of the axes.
-constexpr double kWidth = 900;
-constexpr double kHeight = 380;
-constexpr double kLeft = 76;
-constexpr double kRight = 150;
-constexpr double kTop = 16;
-constexpr double kBottom = 48;
-constexpr double kLegendLine = 22;
-constexpr double kTickLength = 5;
-
-struct Axis {
-  double least = 0;
-  double most = 1;
-  double from = 0;  // where `least` is drawn
-  double to = 1;
-
-  double at(double value) const { return from + (value - least) / (most - least) * (to - from); }
-};
-
-std::string number(double value) {
-  // Ticks are sums of round steps: a rounding error must not show as 0.30000000000000004.
-  const double rounded = std::round(value * 1e6) / 1e6;
-  return fmt::format("{}", rounded == 0 ? 0.0 : rounded);
-}
-
-Axis axis_over(const std::vector<double>& ticks, double from, double to) {
-  return {ticks.front(), ticks.back(), from, to};
-}
-
-std::string begin_svg(const std::string& title) {
-  return fmt::format(
-      "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
-      "xmlns=\"http://www.w3.org/2000/svg\">\n",
-      kWidth, kHeight, escape_markup(title));
-}
-
-std::string y_axis(const Axis& axis, const std::vector<double>& ticks, const std::string& label,
-                   double right) {
-  std::string svg;
-  for (const double tick : ticks) {
-    const double y = axis.at(tick);
-    svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, right);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 8,
-                       y + 4, number(tick));
-  }
-  const double middle = (axis.from + axis.to) / 2;
-  return svg + fmt::format(
-                   "<text class=\"label\" transform=\"translate(16 {:.1f}) rotate(-90)\" "
-                   "text-anchor=\"middle\">{}</text>\n",
-                   middle, escape_markup(label));
-}
-
-std::string x_axis(const Axis& axis, const std::vector<double>& ticks, const std::string& label) {
-  const double bottom = kHeight - kBottom;
-  std::string svg = fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", axis.from,
-                                bottom, axis.to);
-  for (const double tick : ticks) {
-    svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v{:.1f}\"/>", axis.at(tick), bottom,
-                       kTickLength);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                       axis.at(tick), bottom + 19, number(tick));
-  }
-  return svg + fmt::format(
-                   "<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" "
-                   "text-anchor=\"middle\">{}</text>\n",
-                   (axis.from + axis.to) / 2, kHeight - 8, escape_markup(label));
-}
-
-struct LegendEntry {
-  std::string name;
-  std::size_t style;
-  bool is_bar;
-};
-
-std::string legend(const std::vector<LegendEntry>& entries) {
-  std::string svg;
-  const double x = kWidth - kRight + 16;
-  double y = kTop + 8;
-  for (const LegendEntry& entry : entries) {
-    const std::size_t style = entry.style % kSeriesStyles;
-    svg += entry.is_bar
-               ? fmt::format(
-                     "<rect class=\"bar s{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" "
-                     "height=\"14\"/>",
-                     style, x + 7, y - 7)
-               : fmt::format("<path class=\"line s{}\" d=\"M{:.1f} {:.1f}h28\"/>", style, x, y);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 34, y + 4,
-                       escape_markup(entry.name));
-    y += kLegendLine;
-  }
-  return svg;
-}
+constexpr PlotFrame kFrame;
 
 std::string value_text(double value, double low, double high, int decimals) {
   if (low == high) return fmt::format("{:.{}f}", value, decimals);
@@ -127,8 +38,8 @@ std::string draw_series(const PlotSeries& series, const Axis& x, const Axis& y,
     if (!is_multiple(point.x, plot.hover_step)) continue;
     marks += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"7\"><title>{}, {} {}: {}</title></circle>\n", px,
-        y.at(point.y), escape_markup(series.name), escape_markup(plot.x_label), number(point.x),
-        value_text(point.y, point.low, point.high, plot.decimals));
+        y.at(point.y), escape_markup(series.name), escape_markup(plot.x_label),
+        axis_number(point.x), value_text(point.y, point.low, point.high, plot.decimals));
   }
   const bool has_band = std::any_of(series.points.begin(), series.points.end(),
                                     [](const PlotPoint& p) { return p.low < p.high; });
@@ -194,60 +105,20 @@ std::string diagonal(const Axis& x, const Axis& y) {
 
 }  // namespace
 
-std::vector<double> round_ticks(double least, double most, int wanted) {
-  if (!(most > least)) most = least + 1;
-  const double rough = (most - least) / wanted * (1 - 1e-9);  // 1.1 - 0.9 is a little over 0.2
-  double step = 1;
-  while (step > rough) step /= 10;
-  while (step * 10 <= rough) step *= 10;
-  for (const double factor : {2.0, 2.5, 2.0}) {  // 1, 2, 5, 10 times the power of ten
-    if (step < rough) step *= factor;
-  }
-  std::vector<double> ticks;
-  const double first = std::floor(least / step + 1e-9);
-  const double last = std::ceil(most / step - 1e-9);
-  for (double i = first; i <= last; ++i) ticks.push_back(i * step);
-  return ticks;
-}
-
-std::string escape_markup(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        // Control characters are not allowed in XML at all.
-        safe += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return safe;
-}
-
 std::string to_svg(const LinePlot& whole) {
   const LinePlot plot = visible_part(whole);
   const Bounds bounds = bounds_of(plot);
   const auto x_ticks = round_ticks(bounds.x_least, bounds.x_most, 14);
   const auto y_ticks = round_ticks(bounds.y_least, bounds.y_most, 7);
-  const double right = kWidth - kRight;
-  const Axis x = axis_over(x_ticks, kLeft, right);
-  const Axis y = axis_over(y_ticks, kHeight - kBottom, kTop);
-  std::string svg = begin_svg(plot.title);
-  svg += y_axis(y, y_ticks, plot.y_label, right);
-  svg += x_axis(x, x_ticks, plot.x_label);
+  const double right = kFrame.x_end();
+  const Axis x = axis_over(x_ticks, kFrame.left, right);
+  const Axis y = axis_over(y_ticks, kFrame.y_end(), kFrame.top);
+  std::string svg = begin_svg(kFrame, plot.title);
+  svg += y_axis(kFrame, y, y_ticks, plot.y_label);
+  svg += x_axis(kFrame, x, number_ticks(x_ticks), plot.x_label);
   if (plot.diagonal) svg += diagonal(x, y);
   for (const PlotSeries& series : plot.series) svg += draw_series(series, x, y, plot);
-  return svg + legend(legend_of(plot)) + "</svg>\n";
+  return svg + legend(kFrame, legend_of(plot)) + "</svg>\n";
 }
 
 std::string to_svg(const BarPlot& plot) {
@@ -256,14 +127,15 @@ std::string to_svg(const BarPlot& plot) {
     for (const auto& bar : series.bars) most = std::max(most, bar ? bar->high : 0);
   }
   const auto ticks = round_ticks(0, most, 7);
-  const double right = kWidth - kRight;
-  const double bottom = kHeight - kBottom;
-  const Axis y = axis_over(ticks, bottom, kTop);
-  std::string svg = begin_svg(plot.title) + y_axis(y, ticks, plot.y_label, right);
-  svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, right);
+  const double right = kFrame.x_end();
+  const double bottom = kFrame.y_end();
+  const Axis y = axis_over(ticks, bottom, kFrame.top);
+  std::string svg = begin_svg(kFrame, plot.title) + y_axis(kFrame, y, ticks, plot.y_label);
+  svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kFrame.left, bottom,
+                     right);
 
   const double group_width =
-      (right - kLeft) / static_cast<double>(std::max<std::size_t>(1, plot.groups.size()));
+      (right - kFrame.left) / static_cast<double>(std::max<std::size_t>(1, plot.groups.size()));
   constexpr double kWidestBar = 56;
   const double bar_width =
       std::min(kWidestBar, group_width * 0.86 /
@@ -273,7 +145,7 @@ std::string to_svg(const BarPlot& plot) {
   const bool is_roomy = bar_width >= 36;  // wide enough for a number above each bar
   const bool slanted = plot.groups.size() > 8;
   for (std::size_t g = 0; g < plot.groups.size(); ++g) {
-    const double group_left = kLeft + group_width * static_cast<double>(g);
+    const double group_left = kFrame.left + group_width * static_cast<double>(g);
     const double middle = group_left + group_width / 2;
     svg += fmt::format("<text {} text-anchor=\"{}\">{}</text>\n",
                        slanted ? fmt::format("transform=\"translate({:.1f} {:.1f}) rotate(-30)\"",
@@ -304,7 +176,7 @@ std::string to_svg(const BarPlot& plot) {
   }
   std::vector<LegendEntry> entries;
   for (const BarSeries& series : plot.series) entries.push_back({series.name, series.style, true});
-  return svg + legend(entries) + "</svg>\n";
+  return svg + legend(kFrame, entries) + "</svg>\n";
 }
 
 // The hues are those of Okabe and Ito, made darker on white and lighter on black until each stands

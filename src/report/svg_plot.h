@@ -12,10 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace weir::report {
+#include "report/svg_axes.h"
 
-// Colours and dashes repeat after this many series.
-inline constexpr std::size_t kSeriesStyles = 8;
+namespace weir::report {
 
 struct PlotPoint {
   double x = 0;
@@ -68,11 +67,5 @@ std::string to_svg(const BarPlot& plot);
 
 // The style sheet the plots rely on.
 std::string_view plot_style();
-
-// Positions for about `wanted` round tick marks from at or below `least` to at or above `most`.
-std::vector<double> round_ticks(double least, double most, int wanted);
-
-// Text made safe for HTML and SVG.
-std::string escape_markup(std::string_view text);
 
 }  // namespace weir::report
