@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,9 @@
 #include "schedule/admit/capacity_profile.h"
 #include "schedule/admit/fill.h"
 #include "schedule/admit/size_table.h"
+#include "schedule/core/core.h"
 #include "schedule/core/training_state.h"
-#include "schedule/policies/training_policy.h"
+#include "schedule/policies/training_policies.h"
 #include "schedule/scheduling_testing.h"
 
 namespace weir::schedule::testing {
@@ -131,103 +131,118 @@ class PoolUnderTest {
     std::vector<Node> listed;
     for (int i = 0; i < nodes; ++i)
       listed.push_back(listed_node(static_cast<std::uint64_t>(i + 1), 64, gpus_per_node));
-    state_ = initial_training_state(cluster_of(std::move(listed)), rule);
-    state_.rescale_cost = cost;
+    state_ = initial_state_for_training(cluster_of(std::move(listed)), rule);
+    state_.training.rescale_cost = cost;
+  }
+  // A pool for that policy.
+  PoolUnderTest(std::string_view policy, int nodes, int gpus_per_node, const RescaleCost& cost)
+      : PoolUnderTest{nodes, gpus_per_node, cost, find_training_policy(policy)->size_rule()} {
+    policy_ = find_training_policy(policy);
   }
 
-  const TrainingState& state() const { return state_; }
-  const PoolState& pool() const { return state_.pools.front(); }
-  const TrainingJob& job(JobId id) const { return state_.job(id); }
+  const TrainingState& state() const { return state_.training; }
+  const PoolState& pool() const { return state_.training.pools.front(); }
+  const TrainingJob& job(JobId id) const { return state_.training.job(id); }
+  GpuBlock block_of(JobId id) const { return job(id).block; }
 
   // GPUs that no job may use.
-  void close(GpuBlock block) { state_.pools.front().closed.cover(block); }
+  void close(GpuBlock block) { state_.training.pools.front().closed.cover(block); }
 
-  // The job as a policy sees it before it belongs to the state.
-  TrainingJob candidate(const TrainingJobBuilder& builder, std::int64_t second = 0) {
-    TrainingJob job;
-    job.spec = std::make_shared<const TrainingSpec>(with_own_curve(builder));
-    job.sizes = std::make_shared<const SizeTable>(
-        size_table(builder.its_curve(), *job.spec, *pool().pool, state_));
-    job.left = work_of_iterations(job.spec->iterations);
-    job.submitted = job.observed_at = job.ready_at = at_second(second);
-    job.pool = pool().pool->id;
-    job.phase = TrainingPhase::considered;
-    return job;
-  }
-
+  // A job of which nothing is decided yet; then what is decided about it.
   JobId accept(const TrainingJobBuilder& builder, std::int64_t second = 0) {
+    const JobId id = state_.next_job();
     const auto spec = std::make_shared<const TrainingSpec>(with_own_curve(builder));
-    const JobId id{state_.jobs.size() + 1};
-    evolve(state_, at_second(second), {}, TrainingAccepted{id, spec, pool().pool->id, 0});
+    tell(second, TrainingAccepted{id, spec, pool().pool->id, 0});
     return id;
   }
-
   JobId promise(const TrainingJobBuilder& builder, Timeline timeline, std::int64_t second = 0) {
     const JobId id = accept(builder, second);
-    evolve(state_, at_second(second), {},
-           PromiseMade{id, job(id).spec->deadline, std::move(timeline)});
+    tell(second, PromiseMade{id, job(id).spec->deadline, std::move(timeline)});
     return id;
   }
   JobId add_unpromised(const TrainingJobBuilder& builder, std::int64_t second = 0) {
     const JobId id = accept(builder, second);
-    evolve(state_, at_second(second), {}, JobUnpromised{id});
+    tell(second, JobUnpromised{id});
     return id;
   }
-
   void resize(JobId id, GpuBlock block, std::int64_t second = 0) {
-    evolve(state_, at_second(second), {}, JobResized{id, job(id).generation + 1, block});
+    tell(second, JobResized{id, job(id).generation + 1, block});
   }
   // What is left, and since when it makes progress.
   void observe(JobId id, Work left, Time ready, std::int64_t second = 0) {
-    evolve(state_, at_second(second), {}, JobObserved{id, left, ready});
+    tell(second, JobObserved{id, left, ready});
   }
+  void finish(JobId id, std::int64_t second = 0) { tell(second, JobReleased{id}); }
 
-  // Asks the policy and lets its verdict happen.
-  Verdict submit(const TrainingPolicy& policy, const TrainingJobBuilder& builder,
-                 const TrainingConfig& config = {}, std::int64_t second = 0) {
-    Verdict verdict =
-        policy.judge(state_, pool(), candidate(builder, second), at_second(second), config);
-    if (const auto* promised = std::get_if<Promise>(&verdict)) {
-      for (const auto& [id, timeline] : promised->revised)
-        evolve(state_, at_second(second), {}, TimelineRevised{id, timeline});
-      promise(builder, promised->timeline, second);
-    } else if (std::holds_alternative<NoPromise>(verdict)) {
-      add_unpromised(builder, second);
-    }
-    return verdict;
+  // The policy's turn: the records of a submission, or of a decision who has which GPUs.
+  std::vector<Record> submit(const TrainingJobBuilder& builder, std::int64_t second = 0) {
+    return ask({at_second(second), TrainingSubmitted{with_own_curve(builder)}});
   }
+  std::vector<Record> decide(std::int64_t second = 0) {
+    return ask({at_second(second), TimerFired{}});
+  }
+  JobId latest() const { return JobId{state_.next_job().value - 1}; }
+
+  TrainingConfig config;
 
  private:
+  template <class What>
+  void tell(std::int64_t second, What what) {
+    evolve(state_, Record{at_second(second), {}, std::move(what)});
+  }
+  std::vector<Record> ask(const Event& event) {
+    CoreConfig setup;
+    setup.policy = placement_policies().front().policy;
+    setup.training_policy = policy_;
+    setup.training = config;
+    Core core{setup, std::move(state_)};
+    std::vector<Record> records = core.handle(event);
+    state_ = core.fork_state();
+    return records;
+  }
   TrainingSpec with_own_curve(const TrainingJobBuilder& builder) {
     TrainingSpec spec = builder.spec();
-    spec.curve.model = "model-" + std::to_string(state_.jobs.size());
-    state_.pools.front().curves[spec.curve] = std::make_shared<const Curve>(builder.its_curve());
+    spec.curve.model = "model-" + std::to_string(state_.next_job().value);
+    state_.training.pools.front().curves[spec.curve] =
+        std::make_shared<const Curve>(builder.its_curve());
     return spec;
   }
 
-  TrainingState state_;
+  State state_;
+  const TrainingPolicy* policy_ = find_training_policy("weir");
 };
 
-// The block a policy gave the job; none when it is not named.
-inline GpuBlock block_for(const std::vector<WantedBlock>& wanted, JobId job) {
-  for (const WantedBlock& block : wanted) {
-    if (block.job == job) return block.block;
+// The records of one kind.
+template <class What>
+std::vector<What> all_of(const std::vector<Record>& records) {
+  std::vector<What> found;
+  for (const Record& record : records) {
+    if (const auto* what = std::get_if<What>(&record.what)) found.push_back(*what);
   }
-  return kNoGpus;
+  return found;
+}
+inline bool is_promised_in(const std::vector<Record>& records) {
+  return !all_of<PromiseMade>(records).empty();
 }
 
 // --- generators; call them inside a property ---
+
+// Any of [least, end), all equally likely from the first case on.
+template <class T>
+T between(T least, T end) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(least, end));
+}
 
 // Measured points as they come: neither concave nor monotone, sizes missing, sometimes none useful
 // but the least.
 inline Curve any_curve(std::int32_t largest = 16) {
   std::vector<CurvePoint> points;
-  std::int64_t rate = *rc::gen::inRange<std::int64_t>(1, 40);
+  std::int64_t rate = between<std::int64_t>(1, 40);
   for (std::int32_t gpus = *rc::gen::elementOf(std::vector<std::int32_t>{1, 1, 1, 2});
        gpus <= largest; gpus *= 2) {
     points.push_back({gpus, per_second(std::max<std::int64_t>(rate, 1))});
-    rate += *rc::gen::inRange<std::int64_t>(-rate / 4, rate * 3 / 2 + 2);
-    if (*rc::gen::inRange(0, 8) == 0) break;
+    rate += between<std::int64_t>(-rate / 4, rate * 3 / 2 + 2);
+    if (between(0, 8) == 0) break;
   }
   return Curve{std::move(points)};
 }
@@ -235,31 +250,31 @@ inline Curve any_curve(std::int32_t largest = 16) {
 // Twice the GPUs never more than twice as fast, and each doubling gains less than the one before.
 inline Curve any_concave_curve(std::int32_t largest = 16) {
   std::vector<CurvePoint> points;
-  std::int64_t rate = *rc::gen::inRange<std::int64_t>(4, 60);
+  std::int64_t rate = between<std::int64_t>(4, 60);
   std::int64_t gain_per_gpu = rate;
   for (std::int32_t gpus = 1; gpus <= largest; gpus *= 2) {
     points.push_back({gpus, per_second(rate)});
-    gain_per_gpu = *rc::gen::inRange<std::int64_t>(0, gain_per_gpu + 1);
+    gain_per_gpu = between<std::int64_t>(0, gain_per_gpu + 1);
     rate += gain_per_gpu * gpus;
   }
   return Curve{std::move(points)};
 }
 
 inline RescaleCost any_cost() {
-  return {from_seconds(*rc::gen::inRange(0, 8)), from_seconds(*rc::gen::inRange(0, 4))};
+  return {from_seconds(between(0, 8)), from_seconds(between(0, 4))};
 }
 
 // From second 0 on, free between 0 and `gpus`, changing at whole multiples of `slot`.
 inline CapacityProfile any_profile(std::int32_t gpus, std::int64_t seconds, std::int64_t slot = 1) {
   CapacityProfile profile{at_second(0), gpus};
-  const int changes = *rc::gen::inRange(0, 8);
+  const int changes = between(0, 8);
   for (int i = 0; i < changes; ++i) {
-    const auto from = *rc::gen::inRange<std::int64_t>(0, seconds / slot) * slot;
-    const auto to = from + *rc::gen::inRange<std::int64_t>(1, seconds / slot + 1) * slot;
+    const auto from = between<std::int64_t>(0, seconds / slot) * slot;
+    const auto to = from + between<std::int64_t>(1, seconds / slot + 1) * slot;
     std::int32_t least = gpus;
     for (std::int64_t s = from; s < to; s += slot)
       least = std::min(least, profile.free_at(at_second(s)));
-    profile.add(at_second(from), at_second(to), -*rc::gen::inRange(0, least + 1));
+    profile.add(at_second(from), at_second(to), -between(0, least + 1));
   }
   return profile;
 }

@@ -70,7 +70,7 @@ void BlockMap::cover(GpuBlock block) {
 
 std::optional<GpuBlock> BlockMap::best_fit(std::uint32_t size) const {
   if (size == 0 || size > free_) return std::nullopt;
-  return size <= kWordBits ? best_fit_within_words(size) : best_fit_of_words(size);
+  return size < kWordBits ? best_fit_within_words(size) : best_fit_of_words(size);
 }
 
 std::optional<GpuBlock> BlockMap::best_fit_within_words(std::uint32_t size) const {
@@ -94,26 +94,28 @@ std::optional<GpuBlock> BlockMap::best_fit_within_words(std::uint32_t size) cons
     if (best_level == level) return best;
   }
   if (best_level == 7) return std::nullopt;
+  // Only whole words are left: which of them is told by what is around it.
+  if (best_level == 6) best.first = best_fit_of_words(kWordBits)->first;
   return best;
 }
 
-// Larger than a word: all sizes are whole words; among equals the first.
+// A word or larger: all sizes are whole words; among equals the first.
 std::optional<GpuBlock> BlockMap::best_fit_of_words(std::uint32_t size) const {
   std::uint32_t best_size = 0;
   GpuBlock best;
-  for (std::uint32_t first = 0; first + size <= gpus_; first += size) {
-    const GpuBlock candidate{first, size};
-    if (!is_free(candidate)) continue;
-    std::uint32_t around = size;
-    while (is_free(enclosing(candidate, around * 2)) &&
-           enclosing(candidate, around * 2).end() <= gpus_) {
-      around *= 2;
+  for (GpuBlock candidate{0, size}; candidate.end() <= gpus_;) {
+    if (!is_free(candidate)) {
+      candidate.first += size;
+      continue;
     }
+    std::uint32_t around = size;
+    while (is_free(enclosing(candidate, around * 2))) around *= 2;
     if (best_size == 0 || around < best_size) {
       best_size = around;
       best = candidate;
       if (around == size) break;
     }
+    candidate.first = enclosing(candidate, around).end();  // its neighbours in there are equal
   }
   if (best_size == 0) return std::nullopt;
   return best;

@@ -100,19 +100,19 @@ RC_GTEST_PROP(BlockMap, BehavesLikeAPlainListOfGpus, ()) {
   PlainMap plain{gpus};
   std::vector<GpuBlock> taken;
   std::uint32_t free = gpus;
-  const int steps = *rc::gen::inRange(1, 60);
+  const int steps = between(1, 60);
   for (int step = 0; step < steps; ++step) {
     // Mostly whole words at first, so that large blocks become scarce too.
     const std::uint32_t size = any_power_of_two(256);
-    const int what = *rc::gen::inRange(0, 10);
+    const int what = between(0, 10);
     if (what < 4 && !taken.empty()) {
-      const auto at = *rc::gen::inRange<std::size_t>(0, taken.size());
+      const auto at = between<std::size_t>(0, taken.size());
       map.give_back(taken[at]);
       plain.set(taken[at], false);
       free += taken[at].size;
       taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
     } else if (size <= gpus) {
-      const GpuBlock block{*rc::gen::inRange<std::uint32_t>(0, gpus / size) * size, size};
+      const GpuBlock block{between<std::uint32_t>(0, gpus / size) * size, size};
       RC_ASSERT(map.free_in(block) == plain.free_in(block));
       if (map.is_free(block)) {
         map.take(block);
@@ -124,19 +124,19 @@ RC_GTEST_PROP(BlockMap, BehavesLikeAPlainListOfGpus, ()) {
     RC_ASSERT(map.free_count() == free);
     for (std::uint32_t asked = 1; asked <= 256; asked *= 2)
       RC_ASSERT(map.best_fit(asked) == plain.best_fit(asked));
-    const auto first = *rc::gen::inRange<std::uint32_t>(0, gpus);
-    const GpuBlock any{first, *rc::gen::inRange<std::uint32_t>(0, gpus - first + 3)};
+    const auto first = between<std::uint32_t>(0, gpus);
+    const GpuBlock any{first, between<std::uint32_t>(0, gpus - first + 3)};
     RC_ASSERT(map.free_in(any) == plain.free_in(any));
   }
 }
 
 RC_GTEST_PROP(BlockMap, CoveringEqualsTakingWhatIsFree, ()) {
-  const auto gpus = *rc::gen::inRange<std::uint32_t>(1, 200);
+  const auto gpus = between<std::uint32_t>(1, 200);
   BlockMap covered{gpus};
   BlockMap taken{gpus};
   for (int i = 0; i < 6; ++i) {
-    const auto first = *rc::gen::inRange<std::uint32_t>(0, gpus);
-    const GpuBlock block{first, *rc::gen::inRange<std::uint32_t>(0, gpus - first + 1)};
+    const auto first = between<std::uint32_t>(0, gpus);
+    const GpuBlock block{first, between<std::uint32_t>(0, gpus - first + 1)};
     covered.cover(block);
     for (std::uint32_t gpu = block.first; gpu < block.end(); ++gpu) {
       if (taken.is_free({gpu, 1})) taken.take({gpu, 1});
