@@ -46,16 +46,16 @@ RC_GTEST_PROP(CapacityProfile, BehavesLikeAListOfSeconds, ()) {
   CapacityProfile profile{at_second(0), 10};
   std::vector<std::int32_t> plain(kSeconds, 10);
   std::int64_t start = 0;
-  const int steps = *rc::gen::inRange(1, 25);
+  const int steps = between(1, 25);
   for (int step = 0; step < steps; ++step) {
-    const auto from = *rc::gen::inRange<std::int64_t>(start, kSeconds - 1);
-    const auto to = *rc::gen::inRange<std::int64_t>(start, kSeconds - 1);
-    if (*rc::gen::inRange(0, 8) == 0) {
+    const auto from = between<std::int64_t>(start, kSeconds - 1);
+    const auto to = between<std::int64_t>(start, kSeconds - 1);
+    if (between(0, 8) == 0) {
       start = from;
       profile.start_at(at_second(start));
       RC_ASSERT(profile.begin_of(0) == at_second(start));
     } else {
-      const std::int32_t change = *rc::gen::inRange(-3, 4);
+      const std::int32_t change = between(-3, 4);
       profile.add(at_second(from), at_second(to), change);
       for (std::int64_t s = from; s < to; ++s) plain[static_cast<std::size_t>(s)] += change;
     }
@@ -67,8 +67,8 @@ RC_GTEST_PROP(CapacityProfile, BehavesLikeAListOfSeconds, ()) {
       RC_ASSERT(profile.free_in(i - 1) != profile.free_in(i));
     }
     RC_ASSERT(profile.free_in(profile.size() - 1) == plain.back());
-    const auto a = *rc::gen::inRange<std::int64_t>(start, kSeconds - 1);
-    const auto b = *rc::gen::inRange<std::int64_t>(a, kSeconds);
+    const auto a = between<std::int64_t>(start, kSeconds - 1);
+    const auto b = between<std::int64_t>(a, kSeconds);
     std::int64_t sum = 0;
     for (std::int64_t s = a; s < b; ++s) sum += plain[static_cast<std::size_t>(s)];
     RC_ASSERT(profile.free_time(at_second(a), at_second(b)) ==
