@@ -63,6 +63,12 @@ std::string to_string(const Reason& reason) {
       return fmt::format("place {} in the policy's order", reason.detail);
     case ReasonCode::behind_plan:
       return "it runs slower than its curve says";
+    case ReasonCode::back_on_plan:
+      return "its promise can be kept after all";
+    case ReasonCode::gives_way:
+      return fmt::format("it was not promised yet and gives way to job {}", reason.detail);
+    case ReasonCode::larger_than_most:
+      return "it is much larger than most; it is promised once more of it is done";
     case ReasonCode::cancelled:
       return "cancelled by its user";
   }

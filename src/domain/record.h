@@ -49,6 +49,9 @@ enum class ReasonCode : std::uint8_t {
   reclaimed,            // others were promised these GPUs
   policy_order,         // detail: its place in the policy's order
   behind_plan,          // it runs slower than its curve
+  back_on_plan,         // its promise can be kept after all
+  gives_way,            // it was not promised yet; detail: the id of the job that came
+  larger_than_most,     // planned, but not promised before more of it is done
   cancelled,            // the user said so
 };
 
@@ -137,6 +140,14 @@ struct PromiseMade {
   friend bool operator==(const PromiseMade&, const PromiseMade&) = default;
 };
 
+// The job is planned by its deadline, but may still give way to smaller ones; it is promised when
+// enough of it is done.
+struct PlannedProvisionally {
+  JobId job;
+  Timeline timeline;
+  friend bool operator==(const PlannedProvisionally&, const PlannedProvisionally&) = default;
+};
+
 // The job was promised, and still is, in another way.
 struct TimelineRevised {
   JobId job;
@@ -151,9 +162,12 @@ struct PromiseRefused {
   friend bool operator==(const PromiseRefused&, const PromiseRefused&) = default;
 };
 
-// The job runs when there are GPUs for it, without a promise.
+// The job runs when there are GPUs for it, without a promise. The times are what it can expect as
+// things stand, if they are known.
 struct JobUnpromised {
   JobId job;
+  std::optional<Time> expected_start;
+  std::optional<Time> expected_finish;
   friend bool operator==(const JobUnpromised&, const JobUnpromised&) = default;
 };
 
@@ -166,11 +180,12 @@ struct JobResized {
 };
 
 // What is known of a job's progress: at the record's time it had that much left, and it makes
-// progress from `ready_at` on.
+// progress from `ready_at` on, at that much of its curve's rate.
 struct JobObserved {
   JobId job;
   Work left;
   Time ready_at;
+  std::int32_t speed_permille = 1000;
   friend bool operator==(const JobObserved&, const JobObserved&) = default;
 };
 
@@ -190,6 +205,18 @@ struct CurveAdopted {
   }
 };
 
+// A node of a training pool is gone, or back. `node` is its place in the pool.
+struct PoolNodeClosed {
+  PoolIndex pool;
+  std::uint32_t node = 0;
+  friend bool operator==(const PoolNodeClosed&, const PoolNodeClosed&) = default;
+};
+struct PoolNodeOpened {
+  PoolIndex pool;
+  std::uint32_t node = 0;
+  friend bool operator==(const PoolNodeOpened&, const PoolNodeOpened&) = default;
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -201,7 +228,8 @@ struct Record {
   std::variant<JobAccepted, JobPlaced, JobQueued, JobRejected, JobReleased, JobInterrupted,
                NodeClosed, NodeOpened, TargetWorkloadRevised, TrainingAccepted, PromiseMade,
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
-               PromiseAtRisk, CurveAdopted, EventIgnored>
+               PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
+               EventIgnored>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

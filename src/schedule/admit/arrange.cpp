@@ -234,11 +234,11 @@ std::optional<Arrangement> arrange_all(std::span<const PlanToArrange> plans, con
   return Sweep{plans, closed, now}.run();
 }
 
-std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes,
+std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes, GpuBlock present,
                                     std::span<const OtherTimeline> others, const BlockMap& closed) {
   Timeline timeline;
   timeline.end = plan.end;
-  GpuBlock last;
+  GpuBlock last = present;
   for (std::size_t s = 0; s < plan.steps.size() && plan.steps[s].from < plan.end; ++s) {
     const Time from = plan.steps[s].from;
     const Time to =
@@ -261,7 +261,8 @@ std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes
     }
     std::optional<GpuBlock> block;
     if (!last.is_none() && taken.is_free(enclosing(last, gpus))) block = enclosing(last, gpus);
-    if (!block) block = taken.best_fit(gpus);
+    const bool must_stay = s == 0 && gpus == present.size;
+    if (!block && !must_stay) block = taken.best_fit(gpus);
     if (!block) return std::nullopt;
     timeline.steps.push_back({from, *block});
     last = *block;

@@ -40,8 +40,9 @@ struct OtherTimeline {
   Time end;  // not later than its own
 };
 
-// One more plan beside timelines that stay as they are.
-std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes,
+// One more plan beside timelines that stay as they are. A job that begins with the size it has
+// begins where it is.
+std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes, GpuBlock present,
                                     std::span<const OtherTimeline> others, const BlockMap& closed);
 
 }  // namespace weir::schedule

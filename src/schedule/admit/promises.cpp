@@ -117,12 +117,12 @@ SizePlan size_plan(const Timeline& timeline, Time end, const SizeTable& sizes, T
   return plan;
 }
 
+}  // namespace
+
 Work reserve_of(const SizePlan& plan, const SizeTable& sizes) {
   const SizeOption& top = sizes[static_cast<std::size_t>(plan.top_level)];
   return top.rate * (top.price * plan.reserve);
 }
-
-}  // namespace
 
 Work surplus(const TrainingJob& job, Time now) {
   Work done;
@@ -139,12 +139,18 @@ Duration laxity(const TrainingJob& job, Time now, Time deadline) {
   return deadline - now - time_for(job.left_at(now), job.sizes->back().rate);
 }
 
-Promises::Promises(const PoolView& view, const TrainingJob& newcomer)
+Promises::Promises(const PoolView& view, const TrainingJob& newcomer, std::optional<JobId> left_out)
     : view_{view}, newcomer_{newcomer}, profile_{view.unpromised} {
   promised_.reserve(view.pool.active.size());
   for (const JobId id : view.pool.active) {
     const TrainingJob& job = view.state.job(id);
-    if (job.is_promised()) promised_.push_back({id, &job, job.timeline.end});
+    if (job.is_promised() && id != left_out) promised_.push_back({id, &job, job.timeline.end});
+  }
+  if (left_out) {
+    const Timeline& timeline = view.state.job(*left_out).timeline;
+    std::vector<CapacityProfile::Change> changes;
+    if (timeline.end > view.now) give_back(changes, timeline, timeline.end);
+    profile_.apply(std::move(changes));
   }
   trim();
 }
@@ -187,7 +193,7 @@ std::optional<Promise> Promises::insert(Time deadline) {
   std::vector<OtherTimeline> others;
   others.reserve(promised_.size());
   for (const Kept& kept : promised_) others.push_back({&kept.job->timeline, kept.end});
-  auto timeline = arrange_one(*plan, *newcomer_.sizes, others, view_.pool.closed);
+  auto timeline = arrange_one(*plan, *newcomer_.sizes, newcomer_.block, others, view_.pool.closed);
   if (!timeline) return std::nullopt;
   Promise promise{deadline, std::move(*timeline), {}, {ReasonCode::fits_beside_promises, 0}};
   for (const Kept& kept : promised_) {

@@ -25,10 +25,15 @@ Work surplus(const TrainingJob& job, Time now);
 // How long the job could be idle and still meet its deadline at its best.
 Duration laxity(const TrainingJob& job, Time now, Time deadline);
 
+// The work a plan does beyond the job's need.
+Work reserve_of(const SizePlan& plan, const SizeTable& sizes);
+
 class Promises {
  public:
-  // Requires: `newcomer` has sizes and a deadline, and is not part of the state.
-  Promises(const PoolView& view, const TrainingJob& newcomer);
+  // Requires: `newcomer` has sizes and a deadline. The job `left_out` is treated as if it were not
+  // there; the newcomer itself, if it is part of the state.
+  Promises(const PoolView& view, const TrainingJob& newcomer,
+           std::optional<JobId> left_out = std::nullopt);
 
   // The promise of the newcomer for that deadline, if one can be made.
   std::optional<Promise> promise_by(Time deadline);

@@ -130,7 +130,7 @@ class LeftOvers {
 
   // Whether the promise survives going there and being sent back at the worst moment.
   static bool can_afford(const Share& share, int level) {
-    if (!share.job->is_promised() || share.base.is_none()) return true;
+    if (!share.job->is_promised() || share.job->is_at_risk || share.base.is_none()) return true;
     const SizeOption& base = size_at(share, level_in(share, share.base));
     return share.surplus >= base.rate * (size_at(share, level).price + base.price);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/core/core.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <type_traits>
 
@@ -14,6 +16,12 @@ std::optional<JobId> job_freed_by(const Record& record) {
   if (const auto* released = std::get_if<JobReleased>(&record.what)) return released->job;
   if (const auto* interrupted = std::get_if<JobInterrupted>(&record.what)) return interrupted->job;
   return std::nullopt;
+}
+
+// The pool has other GPUs afterwards.
+bool changes_a_pool(const Record& record) {
+  return std::holds_alternative<PoolNodeClosed>(record.what) ||
+         std::holds_alternative<PoolNodeOpened>(record.what);
 }
 
 }  // namespace
@@ -42,27 +50,42 @@ void Core::apply(const Record& record) {
   placer_.follow(state_, record);
 }
 
-std::optional<std::vector<Record>> Core::decide_training(const Event& event) {
+std::optional<std::vector<Record>> Core::handle_training(const Event& event) {
   if (!concerns_training(event)) return std::nullopt;
   if (config_.training_policy == nullptr) {
     return std::vector{Record{event.at, {ReasonCode::malformed, 0}, EventIgnored{}}};
   }
   training_index_.advance_to(event.at);
-  TrainingDecision decision{state_.training,  training_index_, *config_.training_policy,
+  const auto decision_now = [&] {
+    return TrainingDecision{state_.training,  training_index_, *config_.training_policy,
                             config_.training, event.at,        state_.next_job()};
+  };
+  TrainingDecision decision = decision_now();
   std::visit(
       [&](const auto& what) {
         if constexpr (std::is_invocable_v<TrainingDecision&, decltype(what)>) decision(what);
       },
       event.what);
   if (std::holds_alternative<TimerFired>(event.what)) wake_up_ = decision.wake_up();
-  return decision.take_records();
+  std::vector<Record> records = decision.take_records();
+  apply_training(records, event.at);
+  // What the new state asks for, until it asks for nothing more.
+  for (bool is_settled = false; !is_settled;) {
+    TrainingDecision next = decision_now();
+    next.follow_up(event);
+    std::vector<Record> more = next.take_records();
+    apply_training(more, event.at);
+    is_settled = more.empty() || !std::holds_alternative<CurveUpdated>(event.what);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  }
+  return records;
 }
 
 void Core::apply_training(const std::vector<Record>& records, Time now) {
   // Following many changes one by one would cost more than beginning anew.
   constexpr std::size_t kMany = 256;
-  const bool is_much = records.size() > kMany;
+  const bool is_much =
+      records.size() > kMany || std::any_of(records.begin(), records.end(), changes_a_pool);
   for (const Record& record : records) {
     if (!is_much) training_index_.before(state_.training, record);
     evolve(state_, record);
@@ -77,16 +100,17 @@ bool Core::concerns_training(const Event& event) const {
   };
   if (const auto* finished = std::get_if<JobFinished>(&event.what))
     return is_training_job(finished->job);
-  return !std::holds_alternative<JobSubmitted>(event.what) &&
-         !std::holds_alternative<NodeLost>(event.what) &&
-         !std::holds_alternative<NodeReturned>(event.what);
+  const auto is_training_node = [&](NodeId node) {
+    return find_node(state_.training, node).has_value();
+  };
+  if (const auto* lost = std::get_if<NodeLost>(&event.what)) return is_training_node(lost->node);
+  if (const auto* back = std::get_if<NodeReturned>(&event.what))
+    return is_training_node(back->node);
+  return !std::holds_alternative<JobSubmitted>(event.what);
 }
 
 std::vector<Record> Core::handle(const Event& event) {
-  if (auto records = decide_training(event)) {
-    apply_training(*records, event.at);
-    return std::move(*records);
-  }
+  if (auto records = handle_training(event)) return std::move(*records);
   std::vector<Record> records = decide(state_, placer_, config_.queue, event);
   for (const Record& record : records) apply(record);
   if (auto revised = decide_target(state_, event.at)) {

@@ -49,7 +49,7 @@ class Core {
   void apply(const Record& record);
   bool concerns_training(const Event& event) const;
   // Nothing when the event is not about training.
-  std::optional<std::vector<Record>> decide_training(const Event& event);
+  std::optional<std::vector<Record>> handle_training(const Event& event);
   void apply_training(const std::vector<Record>& records, Time now);
   void start_queued(Time now, std::vector<Record>& records);
 

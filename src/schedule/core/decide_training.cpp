@@ -2,9 +2,11 @@
 #include "schedule/core/decide_training.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "schedule/admit/gate.h"
+#include "schedule/admit/promises.h"
 
 namespace weir::schedule {
 namespace {
@@ -13,6 +15,8 @@ bool is_well_formed(const TrainingSpec& spec, Time now) {
   if (spec.iterations < 1 || spec.asked_gpus < 1) return false;
   return spec.deadline_kind == DeadlineKind::none || spec.deadline > now;
 }
+
+constexpr std::int32_t kNoisePermille = 5;
 
 // The better of two answers from different pools: a promise, then a place without one, then the
 // earlier counter-offer.
@@ -78,11 +82,19 @@ void TrainingDecision::record_verdict(JobId job, Verdict verdict) {
           replanned ? Reason{ReasonCode::makes_room, job.value}
                     : Reason{ReasonCode::ahead_of_plan, 0});
     }
-    add(PromiseMade{job, promise->deadline, std::move(promise->timeline)}, promise->reason);
+    if (promise->gives_way)
+      add(JobUnpromised{*promise->gives_way, {}, {}}, {ReasonCode::gives_way, job.value});
+    if (promise->is_provisional) {
+      add(PlannedProvisionally{job, std::move(promise->timeline)},
+          {ReasonCode::larger_than_most, 0});
+    } else {
+      add(PromiseMade{job, promise->deadline, std::move(promise->timeline)}, promise->reason);
+    }
   } else if (const auto* refusal = std::get_if<Refusal>(&verdict)) {
     add(PromiseRefused{job, refusal->earliest}, refusal->reason);
   } else {
-    add(JobUnpromised{job}, std::get<NoPromise>(verdict).reason);
+    const auto& accepted = std::get<NoPromise>(verdict);
+    add(JobUnpromised{job, accepted.expected_start, accepted.expected_finish}, accepted.reason);
   }
 }
 
@@ -111,7 +123,8 @@ void TrainingDecision::operator()(const RanksReady& event) {
   if (!is_active(event.job)) return;
   const TrainingJob& job = state_.job(event.job);
   if (job.generation != event.generation) return add(EventIgnored{}, {ReasonCode::already_so, 0});
-  add(JobObserved{event.job, job.left_at(now_), now_}, {ReasonCode::as_reported, 0});
+  add(JobObserved{event.job, job.left_at(now_), now_, job.speed_permille},
+      {ReasonCode::as_reported, 0});
 }
 
 void TrainingDecision::operator()(const ProgressReported& event) {
@@ -119,7 +132,19 @@ void TrainingDecision::operator()(const ProgressReported& event) {
   const TrainingJob& job = state_.job(event.job);
   const Work all = work_of_iterations(job.spec->iterations);
   const Work left = event.done < all ? all - event.done : Work{};
-  add(JobObserved{event.job, left, job.ready_at}, {ReasonCode::as_reported, 0});
+  JobObserved observed{event.job, left, job.ready_at, job.speed_permille};
+  // Its speed shows when it has run long enough without a change.
+  constexpr Duration kLongEnough = from_seconds(10);
+  const Time since = std::max(job.observed_at, job.ready_at);
+  if (!job.block.is_none() && now_ - since >= kLongEnough && left <= job.left) {
+    const Work expected = job.rate() * (now_ - since);
+    const WideInteger speed = (job.left - left).femto_iterations * job.speed_permille /
+                              std::max<WideInteger>(1, expected.femto_iterations);
+    const auto seen = static_cast<std::int32_t>(std::clamp<WideInteger>(speed, 1, 4000));
+    // A few per mille are noise.
+    if (std::abs(seen - job.speed_permille) > kNoisePermille) observed.speed_permille = seen;
+  }
+  add(observed, {ReasonCode::as_reported, 0});
 }
 
 void TrainingDecision::operator()(const CurveUpdated& event) {
@@ -127,6 +152,90 @@ void TrainingDecision::operator()(const CurveUpdated& event) {
     return add(EventIgnored{}, {ReasonCode::malformed, 0});
   add(CurveAdopted{event.pool, event.key, std::make_shared<const Curve>(event.curve)},
       {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const NodeLost& event) {
+  const auto lost = find_node(state_, event.node);
+  if (!lost) return add(EventIgnored{}, {ReasonCode::unknown_node, event.node.value});
+  const PoolState& pool = *state_.find_pool(lost->pool);
+  if (pool.is_up[lost->node] == 0) return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  for (const JobId id : pool.active) {
+    const TrainingJob& job = state_.job(id);
+    if (job.block.overlaps(pool.pool->block_of_node(lost->node)))
+      add(JobResized{id, job.generation + 1, kNoGpus}, {ReasonCode::node_lost, event.node.value});
+  }
+  add(PoolNodeClosed{lost->pool, lost->node}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const NodeReturned& event) {
+  const auto back = find_node(state_, event.node);
+  if (!back) return add(EventIgnored{}, {ReasonCode::unknown_node, event.node.value});
+  if (state_.find_pool(back->pool)->is_up[back->node] != 0)
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(PoolNodeOpened{back->pool, back->node}, {ReasonCode::as_reported, 0});
+}
+
+std::size_t TrainingDecision::position_of(PoolIndex pool) const {
+  std::size_t at = 0;
+  while (state_.pools[at].pool->id != pool) ++at;
+  return at;
+}
+
+void TrainingDecision::follow_up(const Event& event) {
+  if (const auto* progress = std::get_if<ProgressReported>(&event.what)) {
+    if (state_.knows(progress->job)) mend(progress->job);
+  } else if (const auto* curve = std::get_if<CurveUpdated>(&event.what)) {
+    judge_waiting(*curve);
+  } else if (const auto* lost = std::get_if<NodeLost>(&event.what)) {
+    if (const auto node = find_node(state_, lost->node))
+      record_mended(policy_.mend_all(view(position_of(node->pool))));
+  } else if (const auto* back = std::get_if<NodeReturned>(&event.what)) {
+    if (const auto node = find_node(state_, back->node))
+      record_mended(policy_.mend_all(view(position_of(node->pool))));
+  } else if (std::holds_alternative<TimerFired>(event.what)) {
+    for (std::size_t i = 0; i < state_.pools.size(); ++i) {
+      for (const JobId id : policy_.to_confirm(view(i))) {
+        const TrainingJob& job = state_.job(id);
+        add(PromiseMade{id, job.spec->deadline, job.timeline}, {ReasonCode::ahead_of_plan, 0});
+      }
+    }
+  }
+}
+
+// A job that runs slower than planned may not make it.
+void TrainingDecision::mend(JobId id) {
+  const TrainingJob& job = state_.job(id);
+  if (!job.is_promised() || job.is_at_risk || job.timeline.steps.empty()) return;
+  if (surplus(job, now_) >= Work{}) return;
+  record_mended(policy_.mend(view(position_of(job.pool)), id));
+}
+
+void TrainingDecision::record_mended(std::vector<Mended> mended) {
+  for (Mended& after : mended) {
+    const TrainingJob& job = state_.job(after.job);
+    const bool is_kept = after.outcome == Mended::Outcome::kept;
+    const auto code =
+        is_kept && job.is_at_risk ? ReasonCode::back_on_plan : ReasonCode::behind_plan;
+    if (after.timeline != job.timeline)
+      add(TimelineRevised{after.job, std::move(after.timeline)}, {code, 0});
+    if (!is_kept && !job.is_at_risk)
+      add(PromiseAtRisk{after.job, after.expected_finish}, {ReasonCode::behind_plan, 0});
+  }
+}
+
+void TrainingDecision::judge_waiting(const CurveUpdated& event) {
+  // One at a time: an answer is decided on a state that has the answers before it.
+  for (std::size_t i = 0; i < state_.jobs.size(); ++i) {
+    const TrainingJob& job = state_.jobs[i];
+    if (job.phase != TrainingPhase::considered || job.spec->curve != event.key) continue;
+    const JobId id{i + 1};
+    if (job.has_deadline() && job.spec->deadline <= now_) {
+      add(PromiseRefused{id, std::nullopt}, {ReasonCode::too_slow_alone, 0});
+    } else {
+      record_verdict(id, policy_.judge(view(position_of(job.pool)), job));
+    }
+    return;
+  }
 }
 
 void TrainingDecision::operator()(const TimerFired&) {

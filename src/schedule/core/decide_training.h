@@ -34,6 +34,11 @@ class TrainingDecision {
   void operator()(const ProgressReported& event);
   void operator()(const CurveUpdated& event);
   void operator()(const TimerFired& event);
+  void operator()(const NodeLost& event);
+  void operator()(const NodeReturned& event);
+
+  // What follows once the records of the event are part of the state.
+  void follow_up(const Event& event);
 
   std::vector<Record> take_records() { return std::move(records_); }
   // When the policies want to decide again; known after a TimerFired.
@@ -43,6 +48,10 @@ class TrainingDecision {
   TrainingJob candidate(const PoolState& pool, std::shared_ptr<const TrainingSpec> spec) const;
   void record_verdict(JobId job, Verdict verdict);
   bool is_active(JobId job);
+  void judge_waiting(const CurveUpdated& event);
+  void mend(JobId job);
+  void record_mended(std::vector<Mended> mended);
+  std::size_t position_of(PoolIndex pool) const;
   PoolView view(std::size_t pool) const;
 
   template <class What>

@@ -70,6 +70,9 @@ class Evolution {
   void operator()(const JobObserved& record) const { train(record); }
   void operator()(const PromiseAtRisk& record) const { train(record); }
   void operator()(const CurveAdopted& record) const { train(record); }
+  void operator()(const PlannedProvisionally& record) const { train(record); }
+  void operator()(const PoolNodeClosed& record) const { train(record); }
+  void operator()(const PoolNodeOpened& record) const { train(record); }
 
   void operator()(const EventIgnored&) const {}
 

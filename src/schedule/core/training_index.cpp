@@ -12,6 +12,8 @@ std::optional<JobId> job_with_new_timeline(const Record& record) {
   if (const auto* made = std::get_if<PromiseMade>(&record.what)) return made->job;
   if (const auto* revised = std::get_if<TimelineRevised>(&record.what)) return revised->job;
   if (const auto* released = std::get_if<JobReleased>(&record.what)) return released->job;
+  if (const auto* planned = std::get_if<PlannedProvisionally>(&record.what)) return planned->job;
+  if (const auto* unpromised = std::get_if<JobUnpromised>(&record.what)) return unpromised->job;
   return std::nullopt;
 }
 

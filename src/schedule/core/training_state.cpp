@@ -128,6 +128,21 @@ SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const Trainin
   return sizes;
 }
 
+SizeTable at_speed(SizeTable sizes, std::int32_t permille) {
+  for (SizeOption& size : sizes)
+    size.rate = IterationRate{std::max<std::int64_t>(1, size.rate.value * permille / 1000)};
+  return sizes;
+}
+
+std::optional<PoolNode> find_node(const TrainingState& state, NodeId id) {
+  for (const PoolState& pool : state.pools) {
+    for (std::uint32_t node = 0; node < pool.pool->nodes.size(); ++node) {
+      if (pool.pool->nodes[node] == id) return PoolNode{pool.pool->id, node};
+    }
+  }
+  return std::nullopt;
+}
+
 void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted& record) {
   TrainingJob job;
   job.spec = record.spec;
@@ -156,12 +171,23 @@ void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted
 void evolve(TrainingState& state, Time, const Reason&, const PromiseMade& record) {
   TrainingJob& job = write(state, record.job);
   job.phase = TrainingPhase::promised;
+  job.is_provisional = false;
   job.timeline = record.timeline;
   activate(pool_for(state, job), record.job);
 }
 
-void evolve(TrainingState& state, Time, const Reason&, const TimelineRevised& record) {
-  write(state, record.job).timeline = record.timeline;
+void evolve(TrainingState& state, Time, const Reason&, const PlannedProvisionally& record) {
+  TrainingJob& job = write(state, record.job);
+  job.phase = TrainingPhase::promised;
+  job.is_provisional = true;
+  job.timeline = record.timeline;
+  activate(pool_for(state, job), record.job);
+}
+
+void evolve(TrainingState& state, Time, const Reason& reason, const TimelineRevised& record) {
+  TrainingJob& job = write(state, record.job);
+  job.timeline = record.timeline;
+  if (reason.code == ReasonCode::back_on_plan) job.is_at_risk = false;
 }
 
 void evolve(TrainingState& state, Time, const Reason& reason, const PromiseRefused& record) {
@@ -175,6 +201,8 @@ void evolve(TrainingState& state, Time, const Reason& reason, const PromiseRefus
 void evolve(TrainingState& state, Time, const Reason&, const JobUnpromised& record) {
   TrainingJob& job = write(state, record.job);
   job.phase = TrainingPhase::unpromised;
+  job.is_provisional = false;
+  job.timeline = Timeline{};
   activate(pool_for(state, job), record.job);
 }
 
@@ -192,6 +220,12 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobObserved& rec
   job.left = record.left;
   job.observed_at = at;
   job.ready_at = record.ready_at;
+  if (job.speed_permille == record.speed_permille) return;
+  // From the curve itself again: rounding must not add up.
+  const PoolState& pool = pool_for(state, job);
+  const SizeTable full = size_table(*pool.curves.at(job.spec->curve), *job.spec, *pool.pool, state);
+  job.sizes = std::make_shared<const SizeTable>(at_speed(full, record.speed_permille));
+  job.speed_permille = record.speed_permille;
 }
 
 void evolve(TrainingState& state, Time, const Reason&, const PromiseAtRisk& record) {
@@ -201,6 +235,31 @@ void evolve(TrainingState& state, Time, const Reason&, const PromiseAtRisk& reco
 void evolve(TrainingState& state, Time, const Reason&, const CurveAdopted& record) {
   PoolState& pool = *state.find_pool(record.pool);
   pool.curves[record.key] = record.curve;
+  // Jobs that run keep the sizes they were planned with; what they really do is observed.
+  for (std::size_t i = state.jobs.size(); i-- > 0;) {
+    const TrainingJob& waiting = state.jobs[i];
+    if (waiting.phase != TrainingPhase::waits_for_curve || waiting.spec->curve != record.key)
+      continue;
+    TrainingJob& job = state.jobs.at_for_write(i);
+    job.pool = record.pool;
+    job.sizes =
+        std::make_shared<const SizeTable>(size_table(*record.curve, *job.spec, *pool.pool, state));
+    job.phase = TrainingPhase::considered;
+  }
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const PoolNodeClosed& record) {
+  PoolState& pool = *state.find_pool(record.pool);
+  pool.is_up[record.node] = 0;
+  pool.closed.cover(pool.pool->block_of_node(record.node));
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const PoolNodeOpened& record) {
+  PoolState& pool = *state.find_pool(record.pool);
+  pool.is_up[record.node] = 1;
+  const auto gpus = static_cast<std::uint32_t>(pool.pool->gpus[record.node]);
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
+    pool.closed.give_back({record.node * pool.pool->stride + gpu, 1});
 }
 
 void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased& record) {
@@ -210,6 +269,7 @@ void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased&
   job.left = Work{};
   job.block = kNoGpus;
   job.timeline = Timeline{};
+  job.is_provisional = false;
   deactivate(pool_for(state, job), record.job);
 }
 

@@ -49,8 +49,11 @@ struct TrainingJob {
   std::uint32_t generation = 0;
   PoolIndex pool;
   TrainingPhase phase = TrainingPhase::elsewhere;
-  bool is_at_risk = false;  // its promise cannot be kept; its user was told
+  bool is_at_risk = false;             // its promise cannot be kept; its user was told
+  bool is_provisional = false;         // planned like a promise, but may still give way
+  std::int32_t speed_permille = 1000;  // of its curve's rate, as observed
 
+  // Its timeline is kept, whether or not its user has been given the promise yet.
   bool is_promised() const { return phase == TrainingPhase::promised; }
   bool has_deadline() const { return spec->deadline_kind != DeadlineKind::none; }
   int level() const { return level_of(*sizes, block.size); }
@@ -128,9 +131,18 @@ TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool);
 // Every pool of the cluster that has GPUs.
 TrainingState initial_training_state(const Cluster& cluster, SizeRule size_rule);
 
+// The node's place in its pool.
+struct PoolNode {
+  PoolIndex pool;
+  std::uint32_t node = 0;
+};
+std::optional<PoolNode> find_node(const TrainingState& state, NodeId id);
+
 // The sizes of the curve that the pool can give, with their prices.
 SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const TrainingPool& pool,
                      const TrainingState& state);
+// The same for a job that runs at that much of its curve.
+SizeTable at_speed(SizeTable sizes, std::int32_t permille);
 
 // Each record's effect, no policy. Requires: decided on this very state.
 void evolve(TrainingState& state, Time at, const Reason& reason, const TrainingAccepted& record);
@@ -143,5 +155,9 @@ void evolve(TrainingState& state, Time at, const Reason& reason, const JobObserv
 void evolve(TrainingState& state, Time at, const Reason& reason, const PromiseAtRisk& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const CurveAdopted& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const JobReleased& record);
+void evolve(TrainingState& state, Time at, const Reason& reason,
+            const PlannedProvisionally& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeClosed& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeOpened& record);
 
 }  // namespace weir::schedule

@@ -21,6 +21,8 @@ struct TrainingConfig {
   Duration slot{0};  // changes fall on multiples of it; 0: anywhere
   bool makes_counter_offers = true;
   bool has_gate = true;  // refuse giants while cheaper jobs are turned away (admit/gate.h)
+  // Jobs that need more than this multiple of the median GPU-time are promised later; 0: never.
+  std::int64_t provisional_multiple = 0;
 };
 
 // The job is promised. Others whose timeline changes are listed too.
@@ -29,10 +31,14 @@ struct Promise {
   Timeline timeline;
   std::vector<std::pair<JobId, Timeline>> revised;
   Reason reason;
+  bool is_provisional = false;       // planned, but its user is not told yet
+  std::optional<JobId> gives_way{};  // a provisional job that loses its plan for this one
 };
 // Accepted, runs when it can.
 struct NoPromise {
   Reason reason{ReasonCode::no_promise_asked, 0};
+  std::optional<Time> expected_start{};
+  std::optional<Time> expected_finish{};
 };
 struct Refusal {
   Reason reason;
@@ -51,6 +57,15 @@ struct WantedBlock {
 struct Allocation {
   std::vector<WantedBlock> blocks;  // by ascending id
   Time wake_up = Time::max();       // when to decide again if nothing happens
+};
+
+// A promised job after the world has changed.
+struct Mended {
+  enum class Outcome : std::uint8_t { kept, at_risk };
+  JobId job;
+  Timeline timeline;
+  Outcome outcome = Outcome::kept;
+  Time expected_finish;  // of a job at risk
 };
 
 // What a policy looks at.
@@ -77,6 +92,12 @@ class TrainingPolicy {
   virtual Verdict judge(const PoolView& view, const TrainingJob& job) const = 0;
 
   virtual Allocation allocate(const PoolView& view) const = 0;
+
+  // For policies that keep timelines. A job's own would break its promise; the pool has lost or
+  // gained GPUs; and the provisional jobs that can be promised now.
+  virtual std::vector<Mended> mend(const PoolView&, JobId) const { return {}; }
+  virtual std::vector<Mended> mend_all(const PoolView&) const { return {}; }
+  virtual std::vector<JobId> to_confirm(const PoolView&) const { return {}; }
 };
 
 }  // namespace weir::schedule

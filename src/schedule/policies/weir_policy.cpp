@@ -5,6 +5,8 @@
 
 #include "schedule/admit/gate.h"
 #include "schedule/admit/promises.h"
+#include "schedule/admit/recover.h"
+#include "schedule/allocate/estimate.h"
 #include "schedule/allocate/left_over.h"
 
 namespace weir::schedule {
@@ -16,30 +18,96 @@ bool is_possible_alone(const TrainingJob& job, Time now, Time deadline) {
   });
 }
 
+std::int64_t remaining_cost(const TrainingJob& job, Time now) {
+  return least_gpu_seconds(*job.sizes, job.left_at(now), job.spec->deadline - now);
+}
+
+// Above this GPU-time a job is planned but not promised yet; nothing when every job is.
+std::optional<std::int64_t> provisional_limit(const PoolView& view) {
+  constexpr std::size_t kArrivals = 400;
+  if (view.config.provisional_multiple == 0 || view.pool.arrivals.empty()) return std::nullopt;
+  std::vector<std::int64_t> costs;
+  const auto& arrivals = view.pool.arrivals;
+  for (std::size_t i = arrivals.size() - std::min(arrivals.size(), kArrivals); i < arrivals.size();
+       ++i) {
+    costs.push_back(arrivals[i].least_gpu_seconds);
+  }
+  const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
+  std::nth_element(costs.begin(), middle, costs.end());
+  return *middle * view.config.provisional_multiple;
+}
+
+// A promise that becomes possible when the largest job that is not promised yet gives way.
+std::optional<Promise> in_place_of_a_giant(const PoolView& view, const TrainingJob& newcomer,
+                                           std::int64_t cost) {
+  std::optional<JobId> largest;
+  std::int64_t most = 2 * cost;  // it must be worth it
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    if (!job.is_provisional) continue;
+    const std::int64_t remaining = remaining_cost(job, view.now);
+    if (remaining <= most) continue;
+    most = remaining;
+    largest = id;
+  }
+  if (!largest) return std::nullopt;
+  auto promise = Promises{view, newcomer, largest}.promise_by(newcomer.spec->deadline);
+  if (promise) promise->gives_way = largest;
+  return promise;
+}
+
 }  // namespace
 
 Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
   const Time now = view.now;
-  if (!job.has_deadline()) return NoPromise{};
   if (job.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
+  const auto without_promise = [&](Reason reason) {
+    const Estimate expected = estimate(view, job);
+    return NoPromise{reason, expected.start, expected.finish};
+  };
+  if (!job.has_deadline()) return without_promise({ReasonCode::no_promise_asked, 0});
   const Time deadline = job.spec->deadline;
+  const std::int64_t cost = least_gpu_seconds(*job.sizes, job.left, deadline - now);
   Promises promises{view, job};
   Refusal refusal{{ReasonCode::too_slow_alone, 0}, std::nullopt};
   if (is_possible_alone(job, now, deadline)) {
     auto promise = promises.promise_by(deadline);
+    if (!promise) promise = in_place_of_a_giant(view, job, cost);
     std::optional<std::int64_t> spared;
     if (promise && view.config.has_gate) {
-      const std::int64_t cost = least_gpu_seconds(*job.sizes, job.left, deadline - now);
       spared = gate_closes(view.pool, promises.unpromised(), cost, now, deadline, GateRules{});
     }
-    if (promise && !spared) return std::move(*promise);
+    if (promise && !spared) {
+      const auto limit = provisional_limit(view);
+      promise->is_provisional = limit && cost > *limit;
+      return std::move(*promise);
+    }
     refusal.reason =
         spared ? Reason{ReasonCode::spares_cheaper_jobs, static_cast<std::uint64_t>(*spared)}
                : Reason{promises.obstacle(), 0};
   }
-  if (job.spec->deadline_kind == DeadlineKind::soft) return NoPromise{refusal.reason};
+  if (job.spec->deadline_kind == DeadlineKind::soft) return without_promise(refusal.reason);
   if (view.config.makes_counter_offers) refusal.earliest = promises.earliest_deadline(deadline);
   return refusal;
+}
+
+std::vector<Mended> WeirPolicy::mend(const PoolView& view, JobId job) const {
+  return mend_job(view, job);
+}
+
+std::vector<Mended> WeirPolicy::mend_all(const PoolView& view) const {
+  return mend_pool(view);
+}
+
+std::vector<JobId> WeirPolicy::to_confirm(const PoolView& view) const {
+  std::vector<JobId> confirmed;
+  const auto limit = provisional_limit(view);
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    if (job.is_provisional && (!limit || remaining_cost(job, view.now) <= *limit))
+      confirmed.push_back(id);
+  }
+  return confirmed;
 }
 
 Allocation WeirPolicy::allocate(const PoolView& view) const {

@@ -12,6 +12,9 @@ class WeirPolicy final : public TrainingPolicy {
   bool makes_promises() const override { return true; }
   Verdict judge(const PoolView& view, const TrainingJob& job) const override;
   Allocation allocate(const PoolView& view) const override;
+  std::vector<Mended> mend(const PoolView& view, JobId job) const override;
+  std::vector<Mended> mend_all(const PoolView& view) const override;
+  std::vector<JobId> to_confirm(const PoolView& view) const override;
 };
 
 }  // namespace weir::schedule

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/admit/recover.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schedule/admit/arrange.h"
+#include "schedule/admit/promises.h"
+
+namespace weir::schedule {
+namespace {
+
+constexpr std::array kReserves{4, 1, 0};
+
+// More than any job could ever pay for being moved.
+constexpr Work kUnlimited{WideInteger{1} << 120};
+
+JobToFill to_fill(const TrainingJob& job, Time now) {
+  return {job.sizes.get(), job.left_at(now), job.spec->deadline, job.level(), job.ready_at};
+}
+
+// As early as possible on what is left, whether or not that is in time.
+Mended as_early_as_possible(const PoolView& view, JobId id, const CapacityProfile& unpromised,
+                            std::span<const OtherTimeline> others) {
+  const TrainingJob& job = view.state.job(id);
+  const FillRules rules{view.now, view.config.slot, {}};
+  const SizePlan plan = fill_greedily(unpromised, to_fill(job, view.now), rules);
+  auto timeline = arrange_one(plan, *job.sizes, job.block, others, view.pool.closed);
+  if (!timeline) timeline = Timeline{{}, view.now};  // it takes what is left over
+  return {id, std::move(*timeline), Mended::Outcome::at_risk, plan.end};
+}
+
+}  // namespace
+
+std::vector<Mended> mend_job(const PoolView& view, JobId id) {
+  const TrainingJob& job = view.state.job(id);
+  Promises promises{view, job, id};
+  std::vector<Mended> mended;
+  if (auto promise = promises.promise_by(job.spec->deadline)) {
+    for (auto& [other, timeline] : promise->revised)
+      mended.push_back({other, std::move(timeline), Mended::Outcome::kept, {}});
+    mended.push_back({id, std::move(promise->timeline), Mended::Outcome::kept, {}});
+    return mended;
+  }
+  std::vector<OtherTimeline> others;
+  for (const JobId other : view.pool.active) {
+    const Timeline& timeline = view.state.job(other).timeline;
+    if (other != id && view.state.job(other).is_promised())
+      others.push_back({&timeline, timeline.end});
+  }
+  CapacityProfile unpromised = view.unpromised;
+  std::vector<CapacityProfile::Change> own;
+  for (std::size_t i = 0; i < job.timeline.steps.size(); ++i) {
+    const auto gpus = static_cast<std::int32_t>(job.timeline.steps[i].block.size);
+    if (job.timeline.end_of(i) <= view.now) continue;
+    own.push_back({job.timeline.steps[i].from, gpus});
+    own.push_back({job.timeline.end_of(i), -gpus});
+  }
+  unpromised.apply(std::move(own));
+  mended.push_back(as_early_as_possible(view, id, unpromised, others));
+  return mended;
+}
+
+std::vector<Mended> mend_pool(const PoolView& view) {
+  std::vector<std::pair<Duration, JobId>> order;
+  std::vector<JobId> late;
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    if (!job.is_promised()) continue;
+    order.emplace_back(laxity(job, view.now, job.spec->deadline), id);
+  }
+  std::sort(order.begin(), order.end());
+  CapacityProfile profile{view.now, view.pool.gpus_up()};
+  std::vector<SizePlan> plans;
+  std::vector<JobId> jobs;
+  for (const auto& [slack, id] : order) {
+    const TrainingJob& job = view.state.job(id);
+    const FillRules rules{view.now, view.config.slot, kReserves};
+    auto plan = fill(profile, to_fill(job, view.now), rules);
+    if (!plan) {
+      late.push_back(id);
+      continue;
+    }
+    subtract(profile, *plan, *job.sizes);
+    plans.push_back(std::move(*plan));
+    jobs.push_back(id);
+  }
+  for (const JobId id : late) {
+    const TrainingJob& job = view.state.job(id);
+    plans.push_back(
+        fill_greedily(profile, to_fill(job, view.now), {view.now, view.config.slot, {}}));
+    subtract(profile, plans.back(), *job.sizes);
+    jobs.push_back(id);
+  }
+  const auto arrange_with = [&](bool may_overdraw) {
+    std::vector<PlanToArrange> to_arrange;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const TrainingJob& job = view.state.job(jobs[i]);
+      const bool is_late = i + late.size() >= jobs.size();
+      const Work spare = may_overdraw || is_late ? kUnlimited : reserve_of(plans[i], *job.sizes);
+      to_arrange.push_back({job.sizes.get(), &plans[i], job.block, spare});
+    }
+    return arrange_all(to_arrange, view.pool.closed, view.now);
+  };
+  auto arrangement = arrange_with(false);
+  if (!arrangement) arrangement = arrange_with(true);
+  std::vector<Mended> mended;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    TrainingJob job = view.state.job(jobs[i]);
+    // Where even moving everyone does not help, it takes what is left over.
+    job.timeline = arrangement ? std::move(arrangement->timelines[i]) : Timeline{{}, view.now};
+    const bool is_kept = surplus(job, view.now) >= Work{};
+    mended.push_back({jobs[i], std::move(job.timeline),
+                      is_kept ? Mended::Outcome::kept : Mended::Outcome::at_risk, plans[i].end});
+  }
+  return mended;
+}
+
+}  // namespace weir::schedule

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the world breaks a plan: GPUs are lost, or a job runs slower than its curve. What can be
+// kept is planned anew; what cannot is said at once, with the time it can be expected now.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "schedule/policies/training_policy.h"
+
+namespace weir::schedule {
+
+// A new timeline for a promised job that would miss its deadline, or be in others' way. Others may
+// be planned anew for it.
+std::vector<Mended> mend_job(const PoolView& view, JobId job);
+
+// New timelines for all promised jobs of the pool, after its GPUs have changed.
+std::vector<Mended> mend_pool(const PoolView& view);
+
+}  // namespace weir::schedule

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/allocate/estimate.h"
+
+#include <algorithm>
+
+#include "schedule/admit/fill.h"
+
+namespace weir::schedule {
+namespace {
+
+// Beyond so many jobs in front an estimate is worth little and costs much.
+constexpr int kMostInFront = 256;
+
+SizePlan plan_on(CapacityProfile& profile, const TrainingJob& job, const PoolView& view) {
+  const JobToFill to_fill{job.sizes.get(), job.left_at(view.now), Time::max(), job.level(),
+                          job.ready_at};
+  SizePlan plan = fill_greedily(profile, to_fill, {view.now, view.config.slot, {}});
+  subtract(profile, plan, *job.sizes);
+  return plan;
+}
+
+}  // namespace
+
+Estimate estimate(const PoolView& view, const TrainingJob& newcomer) {
+  CapacityProfile profile = view.unpromised;
+  int in_front = 0;
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    if (job.is_promised() || job.sizes->empty()) continue;
+    if (++in_front > kMostInFront) return {};
+    plan_on(profile, job, view);
+  }
+  const SizePlan plan = plan_on(profile, newcomer, view);
+  const auto first = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const SizeStep& step) { return step.level != kPaused; });
+  if (first == plan.steps.end() || plan.end == Time::max()) return {};
+  return {first->from, plan.end};
+}
+
+}  // namespace weir::schedule
