@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace weir::simulate {
 
@@ -39,8 +40,19 @@ void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) 
   run.rate = IterationRate{run.curve.rate_at(static_cast<std::int32_t>(change.block.size)).value *
                            run.speed_permille / 1000};
   queue_.push({run.ready, change.job, false, run.generation});
+  plan_report(change.job, run, run.ready);
   if (run.rate.value > 0)
     queue_.push({run.ready + time_for(run.left, run.rate), change.job, true, run.generation});
+}
+
+void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
+  if (run.speed_permille == 1000) return;
+  constexpr Duration kAtLeast = from_seconds(10);
+  const std::int64_t full = run.curve.rate_at(static_cast<std::int32_t>(run.block.size)).value;
+  const IterationRate drift{std::max<std::int64_t>(1, std::abs(full - run.rate.value))};
+  const Work hundredth{run.all.femto_iterations / 100};
+  const Time at = after + std::max(kAtLeast, time_for(hundredth, drift));
+  queue_.push({at, job, false, run.generation, true});
 }
 
 bool ModelledEngine::is_current(const Happening& happening) const {
@@ -56,11 +68,12 @@ Time ModelledEngine::next_at() {
 ModelledEngine::Happening ModelledEngine::take_next() {
   const Happening next = queue_.top();
   queue_.pop();
+  Run& run = runs_[next.job.value];
   if (next.is_finish) {
-    Run& run = runs_[next.job.value];
     advance(run, next.at);
     run.is_over = true;
   }
+  if (next.is_progress) plan_report(next.job, run, next.at);
   return next;
 }
 

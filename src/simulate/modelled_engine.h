@@ -4,6 +4,9 @@
 // scheduler's records tell it and reports what an engine would. A job pays when its GPUs change and
 // only then: the base cost if exactly these GPUs formed a group before, the full cost otherwise. A
 // start is a change. While it pays it makes no progress.
+//
+// A job that runs as its curve says need not report; one that does not reports each time it has
+// drifted by another hundredth of its work.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +34,7 @@ class ModelledEngine {
     JobId job;
     bool is_finish = false;  // else: its ranks are ready
     std::uint32_t generation = 0;
+    bool is_progress = false;  // neither: the job tells how far it is
   };
   // The next thing to happen; Time::max() when nothing will.
   Time next_at();
@@ -65,6 +69,7 @@ class ModelledEngine {
     }
   };
   void advance(Run& run, Time now);
+  void plan_report(JobId job, const Run& run, Time after);
   bool is_current(const Happening& happening) const;
 
   schedule::RescaleCost cost_;

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "domain/seeded_rng.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
@@ -33,6 +34,13 @@ class TrainingRun {
       return workload.jobs[a].submitted < workload.jobs[b].submitted;
     });
     if (!by_arrival_.empty()) now_ = workload.jobs[by_arrival_.front()].submitted;
+    for (const NodeOutage& outage : config.outages) {
+      const NodeId node = cluster.nodes[outage.node].id;
+      outages_.emplace_back(aligned(outage.from), NodeLost{node});
+      if (outage.to != Time::max()) outages_.emplace_back(aligned(outage.to), NodeReturned{node});
+    }
+    std::stable_sort(outages_.begin(), outages_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (std::size_t i = 0; i < core_.state().training.pools.size(); ++i) {
       const CurveBook& book = curves[std::min(i, curves.size() - 1)];
       const PoolIndex pool = core_.state().training.pools[i].pool->id;
@@ -43,10 +51,12 @@ class TrainingRun {
   TrainingOutcome run() {
     const Time start = now_;
     while (true) {
-      const Time next = std::min({next_arrival(), next_happening(), wake_up_});
+      const Time next = std::min({next_arrival(), next_happening(), next_outage(), wake_up_});
       if (next == Time::max()) break;
       now_ = next;
-      const bool must_decide = hear_of_releases() | submit_arrivals() | (wake_up_ <= now_);
+      // All of them, whatever the first says.
+      const bool has_news = hear_of_outages() | hear_of_releases() | submit_arrivals();
+      const bool must_decide = has_news || wake_up_ <= now_;
       if (!must_decide) continue;
       tell(TimerFired{});
       ++outcome_.decisions;
@@ -90,6 +100,8 @@ class TrainingRun {
       const auto happening = engine_.take_next();
       if (happening.is_finish) {
         ended_.push_back(happening);
+      } else if (happening.is_progress) {
+        tell(ProgressReported{happening.job, engine_.done_at(happening.job, now_)});
       } else {
         tell(RanksReady{happening.job, happening.generation});
       }
@@ -102,6 +114,19 @@ class TrainingRun {
       job.finished = ended.at;
       tell(JobFinished{ended.job});
       any = true;
+    }
+    return any;
+  }
+
+  Time next_outage() const {
+    return told_outages_ == outages_.size() ? Time::max() : outages_[told_outages_].first;
+  }
+
+  bool hear_of_outages() {
+    bool any = false;
+    for (; next_outage() <= now_; ++told_outages_, any = true) {
+      const auto& [at, event] = outages_[told_outages_];
+      std::visit([&](const auto& what) { tell(what); }, event);
     }
     return any;
   }
@@ -138,7 +163,11 @@ class TrainingRun {
     const auto& pool = *core_.state().training.find_pool(record.pool);
     const auto curve = pool.curves.find(record.spec->curve);
     engine_.add(record.job, curve == pool.curves.end() ? Curve{} : *curve->second,
-                work_of_iterations(record.spec->iterations), 1000);
+                work_of_iterations(record.spec->iterations), speed_of(record.job));
+  }
+  void obey(const PromiseAtRisk& record) {
+    TrainingJobOutcome& job = outcome_of(record.job);
+    if (!job.warned_at) job.warned_at = now_;
   }
   void obey(const PromiseMade& record) { outcome_of(record.job).is_promised = true; }
   void obey(const PromiseRefused& record) {
@@ -151,6 +180,15 @@ class TrainingRun {
     if (!job.started && !record.block.is_none()) job.started = now_;
   }
 
+  // Of the job alone, so that it is the same under every policy.
+  std::int64_t speed_of(JobId job) const {
+    const std::int64_t spread = config_.most_speed_permille - config_.least_speed_permille;
+    if (spread == 0) return config_.least_speed_permille;
+    SeededRng rng{config_.seed + job.value * 0x9e3779b97f4a7c15U};
+    return config_.least_speed_permille +
+           static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(spread) + 1));
+  }
+
   TrainingJobOutcome& outcome_of(JobId job) { return outcome_.by_job[trace_row_[job.value]]; }
 
   void finish_tally() {
@@ -161,6 +199,11 @@ class TrainingRun {
       if (on_time && (job.is_promised || !outcome_.makes_promises)) ++outcome_.met;
       if (on_time && outcome_.makes_promises && !job.is_promised) ++outcome_.met_without_promise;
       if (job.is_promised && !on_time) ++outcome_.missed_after_admission;
+      if (job.is_promised && !on_time && job.warned_at && *job.warned_at < job.deadline) {
+        ++outcome_.missed_with_warning;
+        outcome_.total_warning += job.deadline - *job.warned_at;
+      }
+      if (job.warned_at && on_time) ++outcome_.warned_in_vain;
       if (!job.finished) continue;
       ++outcome_.finished;
       outcome_.total_completion_time += *job.finished - job.submitted;
@@ -174,6 +217,9 @@ class TrainingRun {
   schedule::Core core_;
   ModelledEngine engine_;
   TrainingOutcome outcome_;
+  // When nodes go and come, in order.
+  std::vector<std::pair<Time, std::variant<NodeLost, NodeReturned>>> outages_;
+  std::size_t told_outages_ = 0;
   std::vector<std::size_t> by_arrival_;
   std::size_t arrived_ = 0;
   std::deque<ModelledEngine::Happening> ended_;  // of which the scheduler has not heard yet

@@ -19,9 +19,21 @@
 
 namespace weir::simulate {
 
+// A node that goes away and comes back, or not.
+struct NodeOutage {
+  std::size_t node = 0;  // its place in Cluster::nodes
+  Time from;
+  Time to = Time::max();
+};
+
 struct TrainingRunConfig {
   std::string policy = "weir";
   schedule::TrainingConfig training;
+  // What jobs really do, of what their curves say: drawn for each job between these two.
+  std::int64_t least_speed_permille = 1000;
+  std::int64_t most_speed_permille = 1000;
+  std::uint64_t seed = 42;
+  std::vector<NodeOutage> outages;
   // Each record, as it is made.
   std::function<void(const Record&)> on_record;
 };
@@ -37,6 +49,7 @@ struct TrainingJobOutcome {
   std::optional<Time> started;
   std::optional<Time> finished;
   std::optional<Time> counter_offer;
+  std::optional<Time> warned_at;  // when its user was told that the promise is at risk
   std::int64_t rescales = 0;
 };
 
@@ -49,6 +62,9 @@ struct TrainingOutcome {
   std::int64_t met_without_promise = 0;  // on time by luck
   std::int64_t admitted = 0;
   std::int64_t missed_after_admission = 0;
+  std::int64_t missed_with_warning = 0;  // the user was told before the deadline
+  Duration total_warning{0};             // how long before the deadline, over those
+  std::int64_t warned_in_vain = 0;       // told, and on time after all
   std::int64_t finished = 0;
   std::int64_t rescales = 0;
   std::int64_t decisions = 0;

@@ -15,14 +15,9 @@
 #include "domain/work.h"
 #include "schedule/admit/capacity_profile.h"
 #include "schedule/core/training_state.h"
+#include "schedule/policies/training_policy.h"
 
 namespace weir::schedule {
-
-struct GateRules {
-  std::int64_t refused_at_least = 3;
-  std::int64_t seen_at_least = 10;   // with fewer arrivals there is no telling
-  std::int64_t future_percent = 70;  // of the rate at which cheaper work has been arriving
-};
 
 // The least GPU-time with which the job can be done in the window, if sizes could be mixed freely:
 // on the lower convex envelope of GPUs over throughput.

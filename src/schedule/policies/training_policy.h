@@ -17,10 +17,19 @@
 
 namespace weir::schedule {
 
+// When the gate closes (admit/gate.h). Set on the odd-numbered clusters of the ElasticFlow traces,
+// checked on the even ones (docs/models/promises.md).
+struct GateRules {
+  std::int64_t refused_at_least = 3;  // cheaper jobs, for lack of room, lately
+  std::int64_t seen_at_least = 10;    // with fewer arrivals there is no telling
+  std::int64_t future_percent = 70;   // of the rate at which cheaper work has been arriving
+};
+
 struct TrainingConfig {
   Duration slot{0};  // changes fall on multiples of it; 0: anywhere
   bool makes_counter_offers = true;
   bool has_gate = true;  // refuse giants while cheaper jobs are turned away (admit/gate.h)
+  GateRules gate;
   // Jobs that need more than this multiple of the median GPU-time are promised later; 0: never.
   std::int64_t provisional_multiple = 0;
 };

@@ -75,7 +75,7 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
     if (!promise) promise = in_place_of_a_giant(view, job, cost);
     std::optional<std::int64_t> spared;
     if (promise && view.config.has_gate) {
-      spared = gate_closes(view.pool, promises.unpromised(), cost, now, deadline, GateRules{});
+      spared = gate_closes(view.pool, promises.unpromised(), cost, now, deadline, view.config.gate);
     }
     if (promise && !spared) {
       const auto limit = provisional_limit(view);
