@@ -69,6 +69,12 @@ constexpr std::string_view kTypeName<PromiseAtRisk> = "promise_at_risk";
 template <>
 constexpr std::string_view kTypeName<CurveAdopted> = "curve_adopted";
 template <>
+constexpr std::string_view kTypeName<PlannedProvisionally> = "planned_provisionally";
+template <>
+constexpr std::string_view kTypeName<PoolNodeClosed> = "pool_node_closed";
+template <>
+constexpr std::string_view kTypeName<PoolNodeOpened> = "pool_node_opened";
+template <>
 constexpr std::string_view kTypeName<EventIgnored> = "event_ignored";
 
 // A switch, so that a new enumerator without a name does not compile (-Wswitch).
@@ -128,6 +134,12 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "policy_order";
     case ReasonCode::behind_plan:
       return "behind_plan";
+    case ReasonCode::back_on_plan:
+      return "back_on_plan";
+    case ReasonCode::gives_way:
+      return "gives_way";
+    case ReasonCode::larger_than_most:
+      return "larger_than_most";
     case ReasonCode::cancelled:
       return "cancelled";
   }
@@ -267,7 +279,9 @@ template <>
 constexpr auto kFields<PromiseRefused> =
     std::tuple{Field{"job", &PromiseRefused::job}, Field{"earliest", &PromiseRefused::earliest}};
 template <>
-constexpr auto kFields<JobUnpromised> = std::tuple{Field{"job", &JobUnpromised::job}};
+constexpr auto kFields<JobUnpromised> = std::tuple{
+    Field{"job", &JobUnpromised::job}, Field{"expected_start", &JobUnpromised::expected_start},
+    Field{"expected_finish", &JobUnpromised::expected_finish}};
 template <>
 constexpr auto kFields<JobResized> =
     std::tuple{Field{"job", &JobResized::job}, Field{"generation", &JobResized::generation},
@@ -275,7 +289,8 @@ constexpr auto kFields<JobResized> =
 template <>
 constexpr auto kFields<JobObserved> =
     std::tuple{Field{"job", &JobObserved::job}, Field{"left", &JobObserved::left},
-               Field{"ready_at", &JobObserved::ready_at}};
+               Field{"ready_at", &JobObserved::ready_at},
+               Field{"speed_permille", &JobObserved::speed_permille}};
 template <>
 constexpr auto kFields<PromiseAtRisk> = std::tuple{
     Field{"job", &PromiseAtRisk::job}, Field{"expected_finish", &PromiseAtRisk::expected_finish}};
@@ -283,6 +298,15 @@ template <>
 constexpr auto kFields<CurveAdopted> =
     std::tuple{Field{"pool", &CurveAdopted::pool}, Field{"key", &CurveAdopted::key},
                Field{"curve", &CurveAdopted::curve}};
+template <>
+constexpr auto kFields<PlannedProvisionally> = std::tuple{
+    Field{"job", &PlannedProvisionally::job}, Field{"timeline", &PlannedProvisionally::timeline}};
+template <>
+constexpr auto kFields<PoolNodeClosed> =
+    std::tuple{Field{"pool", &PoolNodeClosed::pool}, Field{"node", &PoolNodeClosed::node}};
+template <>
+constexpr auto kFields<PoolNodeOpened> =
+    std::tuple{Field{"pool", &PoolNodeOpened::pool}, Field{"node", &PoolNodeOpened::node}};
 template <>
 constexpr auto kFields<EventIgnored> = std::tuple<>{};
 

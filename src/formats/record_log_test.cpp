@@ -33,7 +33,7 @@ const std::string kPromiseLine =
 const std::string kObservedLine =
     R"({"schema":1,"seq":2,"time":3715486000000000,"type":"job_observed",)"
     R"("reason":{"code":"as_reported","detail":0},"payload":{"job":7,)"
-    R"("left":"3249000000000000000","ready_at":3715493000000000},"build":"0.1.0"})"
+    R"("left":"3249000000000000000","ready_at":3715493000000000,"speed_permille":1000},"build":"0.1.0"})"
     "\n";
 
 struct Log {
@@ -381,12 +381,31 @@ PromiseRefused any_record() {
   return refused;
 }
 template <>
+JobUnpromised any_record() {
+  JobUnpromised unpromised{any_id<JobId>(), std::nullopt, std::nullopt};
+  if (*rc::gen::arbitrary<bool>()) unpromised.expected_start = any_time();
+  if (*rc::gen::arbitrary<bool>()) unpromised.expected_finish = any_time();
+  return unpromised;
+}
+template <>
+PlannedProvisionally any_record() {
+  return {any_id<JobId>(), any_timeline()};
+}
+template <>
+PoolNodeClosed any_record() {
+  return {any_id<PoolIndex>(), any_number<std::uint32_t>()};
+}
+template <>
+PoolNodeOpened any_record() {
+  return {any_id<PoolIndex>(), any_number<std::uint32_t>()};
+}
+template <>
 JobResized any_record() {
   return {any_id<JobId>(), any_number<std::uint32_t>(), any_block()};
 }
 template <>
 JobObserved any_record() {
-  return {any_id<JobId>(), any_work(), any_time()};
+  return {any_id<JobId>(), any_work(), any_time(), any_number<std::int32_t>()};
 }
 template <>
 PromiseAtRisk any_record() {
