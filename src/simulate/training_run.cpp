@@ -61,6 +61,7 @@ class TrainingRun {
       tell(TimerFired{});
       ++outcome_.decisions;
       wake_up_ = core_.wake_up();
+      if (config_.after_decision) config_.after_decision(core_.state().training, now_);
     }
     outcome_.makespan = now_ - start;
     finish_tally();

@@ -36,6 +36,8 @@ struct TrainingRunConfig {
   std::vector<NodeOutage> outages;
   // Each record, as it is made.
   std::function<void(const Record&)> on_record;
+  // The state after each decision.
+  std::function<void(const schedule::TrainingState&, Time)> after_decision;
 };
 
 enum class JobEnd : std::uint8_t { finished, refused, unfinished };

@@ -18,6 +18,7 @@ struct Corner {
 std::vector<Corner> envelope(const SizeTable& sizes) {
   std::vector<Corner> corners{{0, 0}};
   for (const SizeOption& size : sizes) {
+    if (size.rate.value <= corners.back().rate) continue;  // more GPUs, not faster
     const Corner next{size.rate.value, size.gpus};
     while (corners.size() >= 2) {
       const Corner& a = corners[corners.size() - 2];

@@ -124,15 +124,19 @@ Work reserve_of(const SizePlan& plan, const SizeTable& sizes) {
   return top.rate * (top.price * plan.reserve);
 }
 
-Work surplus(const TrainingJob& job, Time now) {
+Work planned_work(const TrainingJob& job, Time now, Time until) {
   Work done;
   follow(job, job.timeline, now, [&](Time from, Time ready, Time to, const SizeOption* size) {
-    const Time until = std::min(to, job.spec->deadline);
     const Time working = std::max(from, ready);
-    if (size != nullptr && working < until) done += size->rate * (until - working);
-    return true;
+    const Time end = std::min(to, until);
+    if (size != nullptr && working < end) done += size->rate * (end - working);
+    return to < until;
   });
-  return done - job.left_at(now);
+  return done;
+}
+
+Work surplus(const TrainingJob& job, Time now) {
+  return planned_work(job, now, job.spec->deadline) - job.left_at(now);
 }
 
 Duration laxity(const TrainingJob& job, Time now, Time deadline) {

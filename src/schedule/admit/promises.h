@@ -18,6 +18,9 @@
 
 namespace weir::schedule {
 
+// The work the timeline does until then, if it is followed from now on.
+Work planned_work(const TrainingJob& job, Time now, Time until);
+
 // The work the timeline does beyond what the job needs, if it is followed from now on and by the
 // deadline. Negative: the promise would be broken.
 Work surplus(const TrainingJob& job, Time now);

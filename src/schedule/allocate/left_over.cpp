@@ -30,7 +30,7 @@ class LeftOvers {
     shares_.reserve(pool.active.size());
     for (const JobId id : pool.active) {
       const TrainingJob& job = state.job(id);
-      Share share{id, &job, kNoGpus, kNoGpus, Work{}};
+      Share share{id, &job, kNoGpus, kNoGpus, std::nullopt};
       if (job.is_promised()) share.base = job.timeline.block_at(now);
       if (!share.base.is_none()) map_.take(share.base);
       share.block = share.base;
@@ -55,9 +55,9 @@ class LeftOvers {
   struct Share {
     JobId id;
     const TrainingJob* job;
-    GpuBlock base;   // promised for now
-    GpuBlock block;  // chosen
-    Work surplus;
+    GpuBlock base;                // promised for now
+    GpuBlock block;               // chosen
+    std::optional<Work> surplus;  // once it was asked for
   };
 
   static const SizeOption& size_at(const Share& share, int level) {
@@ -108,7 +108,7 @@ class LeftOvers {
                      [&](const Share* a, const Share* b) { return rank(*a) < rank(*b); });
     for (Share* share : idle) {
       const SizeOption& least = share->job->sizes->front();
-      if (!pays(*share, 0)) continue;
+      if (!pays(*share, 0) || !can_afford(*share, 0)) continue;
       if (const auto block = map_.best_fit(static_cast<std::uint32_t>(least.gpus)))
         put(*share, *block);
     }
@@ -128,11 +128,20 @@ class LeftOvers {
     return next.rate * (horizon - next.price) > otherwise;
   }
 
-  // Whether the promise survives going there and being sent back at the worst moment.
-  static bool can_afford(const Share& share, int level) {
-    if (!share.job->is_promised() || share.job->is_at_risk || share.base.is_none()) return true;
-    const SizeOption& base = size_at(share, level_in(share, share.base));
-    return share.surplus >= base.rate * (size_at(share, level).price + base.price);
+  // Whether the promise survives going there and being sent back at the worst moment: when the job
+  // is there but has done nothing yet. It then lacks what its timeline would have done meanwhile,
+  // and pays for the way back.
+  bool can_afford(Share& share, int level) const {
+    const TrainingJob& job = *share.job;
+    if (!job.is_promised() || job.is_at_risk) return true;
+    if (!share.surplus) share.surplus = surplus(job, now_);
+    const Time there = now_ + size_at(share, level).price;
+    Work lost = planned_work(job, now_, there);
+    if (const GpuBlock back = job.timeline.block_at(there); !back.is_none()) {
+      const SizeOption& size = size_at(share, level_in(share, back));
+      lost += size.rate * size.price;
+    }
+    return *share.surplus >= lost;
   }
 
   // The most expensive level of the job's own plan sets the price of its work.
@@ -169,7 +178,6 @@ class LeftOvers {
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       Share& share = shares_[i];
       if (share.block.is_none()) continue;
-      if (share.job->is_promised()) share.surplus = surplus(*share.job, now_);
       wish_for_more(wishes, i);
     }
     while (!wishes.empty() && map_.free_count() > 0) {
