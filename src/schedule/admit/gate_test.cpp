@@ -72,9 +72,9 @@ RC_GTEST_PROP(LeastGpuSeconds, EqualsTheCheapestMixOfTwoSizesOnAFineGrid, ()) {
 
 // Eight GPUs, an hour of history with ten arrivals, three of them cheap and refused; and a giant
 // that wants half of the pool for an hour.
-class Gate : public ::testing::Test {
+class AdmissionGate : public ::testing::Test {
  protected:
-  Gate() {
+  AdmissionGate() {
     state_ = initial_training_state(cluster_of({listed_node(1, 64, 8)}), SizeRule::useful);
     pool().first_arrival = at_second(0);
     pool().arrivals_seen = 10;
@@ -93,43 +93,43 @@ class Gate : public ::testing::Test {
 };
 
 // Expected: 30,000 GPU-seconds an hour, 70 % of it: 21,000; with the giant 35,400 of 28,800.
-TEST_F(Gate, ClosesForAGiantWhileCheaperJobsAreTurnedAway) {
+TEST_F(AdmissionGate, ClosesForAGiantWhileCheaperJobsAreTurnedAway) {
   EXPECT_EQ(closes(), 3);
 }
 
-TEST_F(Gate, IsOpenWhileThereIsNoTelling) {
+TEST_F(AdmissionGate, IsOpenWhileThereIsNoTelling) {
   pool().arrivals_seen = 9;
   EXPECT_EQ(closes(), std::nullopt);
 }
 
-TEST_F(Gate, IsOpenWhileFewWereRefusedForLackOfRoom) {
+TEST_F(AdmissionGate, IsOpenWhileFewWereRefusedForLackOfRoom) {
   pool().arrivals[0].was_refused_for_room = false;
   EXPECT_EQ(closes(), std::nullopt);
 }
 
-TEST_F(Gate, IsOpenForAJobThatIsNotDearerThanThoseRefused) {
+TEST_F(AdmissionGate, IsOpenForAJobThatIsNotDearerThanThoseRefused) {
   EXPECT_EQ(closes(3000), std::nullopt);
   for (RememberedArrival& arrival : pool().arrivals) arrival.least_gpu_seconds = 4 * 3600;
   EXPECT_EQ(closes(), std::nullopt);
 }
 
-TEST_F(Gate, IsOpenWhenThereIsRoomForAll) {
+TEST_F(AdmissionGate, IsOpenWhenThereIsRoomForAll) {
   EXPECT_EQ(closes(28'800 - 21'000), std::nullopt);
   EXPECT_EQ(closes(28'800 - 21'000 + 1), 3);
 }
 
-TEST_F(Gate, CountsWhatIsPromisedInsideTheWindow) {
+TEST_F(AdmissionGate, CountsWhatIsPromisedInsideTheWindow) {
   EXPECT_EQ(closes(5000), std::nullopt);
   unpromised_.add(kNow, kNow + std::chrono::minutes{30}, -2);  // 3600 GPU-seconds
   EXPECT_EQ(closes(5000), 3);
 }
 
-TEST_F(Gate, WhatIsPromisedAfterTheWindowDoesNotCount) {
+TEST_F(AdmissionGate, WhatIsPromisedAfterTheWindowDoesNotCount) {
   unpromised_.add(kNow + std::chrono::hours{1}, kNow + std::chrono::hours{9}, -8);
   EXPECT_EQ(closes(5000), std::nullopt);
 }
 
-TEST_F(Gate, ALongerHistoryMeansFewerArrivalsToCome) {
+TEST_F(AdmissionGate, ALongerHistoryMeansFewerArrivalsToCome) {
   pool().first_arrival = kNow - std::chrono::hours{10};
   EXPECT_EQ(closes(), std::nullopt);
 }
