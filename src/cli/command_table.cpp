@@ -314,13 +314,16 @@ CommandSpec trace_synth_spec() {
 }
 
 CommandSpec policies_spec() {
-  return {.name = "policies",
-          .summary = "List the placement policies.",
-          .about =
-              "Names each policy, what it does in one line, and where it is described. Adding one "
-              "is one file and one row in src/schedule/place/policies.cpp.",
-          .options = {json_option()},
-          .examples = {{"weir policies", "What can I compare?"}}};
+  return {
+      .name = "policies",
+      .summary = "List the policies.",
+      .about =
+          "Names each policy, what it does in one line, and where it is described: those that "
+          "place tasks, then those for training jobs with deadlines. Adding one is one file and "
+          "one row in src/schedule/place/policies.cpp or "
+          "src/schedule/policies/training_policies.cpp.",
+      .options = {json_option()},
+      .examples = {{"weir policies", "What can I compare?"}}};
 }
 
 CommandSpec reference_spec() {

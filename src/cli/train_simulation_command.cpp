@@ -14,12 +14,15 @@
 #include "cli/progress_display.h"
 #include "cli/run_logs.h"
 #include "cli/training_setup.h"
+#include "cli/version.h"
 #include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
+#include "report/training_report.h"
 #include "report/training_summary.h"
 #include "schedule/policies/training_policies.h"
+#include "simulate/allocation_history.h"
 #include "simulate/training_sweep.h"
 
 namespace weir::cli {
@@ -123,24 +126,67 @@ std::vector<simulate::TrainingSweepRun> sweep(const TrainingSetup& setup,
   return runs;
 }
 
-// Files first, then standard output: a reader that closes the pipe early does not cost the files.
-Result<void> publish(const OptionValues& options,
-                     const std::vector<simulate::TrainingSweepRun>& runs,
-                     std::vector<OutputFile> files, Console& console) {
-  const std::vector<report::TrainingSummary> summaries = report::summarise(runs);
-  std::string text;
-  if (options.flag("json")) {
-    auto json = report::training_json(summaries);
-    if (!json) return tl::unexpected(std::move(json.error()));
-    text = std::move(*json);
-  } else {
-    for (const report::Table& table : report::training_tables(summaries))
-      text += report::to_text(table) + "\n";
-    text += std::string{report::training_legend()} + "\n" + recipe_of(options) + "\n";
+report::ReportHeader report_header(const OptionValues& options, const TrainingSetup& setup) {
+  report::ReportHeader header{recipe_of(options), std::string{kVersion}, {}};
+  const auto fact = [&](const char* name, auto value) {
+    header.facts.emplace_back(name, fmt::format("{}", value));
+  };
+  fact("cluster", setup.cluster.name);
+  fact("GPUs", setup.cluster.gpu_count());
+  fact("traces", setup.workloads.size());
+  fact("policies", chosen_policies(options).size());
+  fact("slot", options.text("slot"));
+  return header;
+}
+
+// What is to be written beside the result of a run, gathered while it runs.
+struct Recordings {
+  std::optional<RunLogs> logs;
+  std::optional<simulate::AllocationRecorder> first_run;  // which the report shows
+
+  void listen_to(simulate::TrainingSweepConfig& config) {
+    if (!logs && !first_run) return;
+    config.observer = [this](std::size_t run) -> std::function<void(const Record&)> {
+      if (!logs && run != 0) return {};
+      return [this, run](const Record& record) {
+        if (logs) logs->write(run, record);
+        if (first_run && run == 0) first_run->hear(record);
+      };
+    };
   }
+};
+
+std::string report_of(const OptionValues& options, const TrainingSetup& setup,
+                      const std::vector<simulate::TrainingSweepRun>& runs, Recordings& recordings) {
+  const report::ShownRun shown{0, recordings.first_run->take(), formats::log_pools(setup.cluster)};
+  return report::training_report(report_header(options, setup), runs, shown);
+}
+
+Result<std::string> text_of(const OptionValues& options,
+                            const std::vector<report::TrainingSummary>& summaries) {
+  if (options.flag("json")) return report::training_json(summaries);
+  std::string text;
+  for (const report::Table& table : report::training_tables(summaries))
+    text += report::to_text(table) + "\n";
+  return text + std::string{report::training_legend()} + "\n" + recipe_of(options) + "\n";
+}
+
+// Files first, then standard output: a reader that closes the pipe early does not cost the files.
+Result<void> publish(const OptionValues& options, const TrainingSetup& setup,
+                     const std::vector<simulate::TrainingSweepRun>& runs, Recordings& recordings,
+                     Console& console) {
+  const std::vector<report::TrainingSummary> summaries = report::summarise(runs);
+  const auto text = text_of(options, summaries);
+  if (!text) return tl::unexpected(text.error());
+  std::vector<OutputFile> files;
   if (options.has("csv")) files.push_back({options.text("csv"), report::training_csv(summaries)});
+  if (options.has("report"))
+    files.push_back({options.text("report"), report_of(options, setup, runs, recordings)});
+  if (recordings.logs) {
+    for (OutputFile& log : recordings.logs->take_files()) files.push_back(std::move(log));
+  }
   if (auto written = write_files(files); !written) return written;
-  console.out << text;
+  console.out << *text;
   for (const OutputFile& file : files) console.err << "wrote " << file.path.string() << "\n";
   return {};
 }
@@ -165,15 +211,13 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
   const auto setup = read_training_setup(options);
   if (!setup) return tl::unexpected(setup.error());
   simulate::TrainingSweepConfig config = sweep_config(options);
-  std::optional<RunLogs> logs;
-  if (options.has("log")) {
-    logs.emplace(*setup, config, options.text("log"), options.text("curves"));
-    config.observer = [&logs](std::size_t run) {
-      return [&logs, run](const Record& record) { logs->write(run, record); };
-    };
-  }
+  Recordings recordings;
+  if (options.has("log"))
+    recordings.logs.emplace(*setup, config, options.text("log"), options.text("curves"));
+  if (options.has("report")) recordings.first_run.emplace();
+  recordings.listen_to(config);
   const auto runs = sweep(*setup, config, console);
-  return publish(options, runs, logs ? logs->take_files() : std::vector<OutputFile>{}, console);
+  return publish(options, *setup, runs, recordings, console);
 }
 
 }  // namespace weir::cli

@@ -108,10 +108,12 @@ std::string diagonal(const Axis& x, const Axis& y) {
 std::string to_svg(const LinePlot& whole) {
   const LinePlot plot = visible_part(whole);
   const Bounds bounds = bounds_of(plot);
-  const auto x_ticks = round_ticks(bounds.x_least, bounds.x_most, 14);
+  const auto x_ticks = plot.x_is_log ? log_ticks(std::max(bounds.x_least, 1e-3), bounds.x_most)
+                                     : round_ticks(bounds.x_least, bounds.x_most, 14);
   const auto y_ticks = round_ticks(bounds.y_least, bounds.y_most, 7);
   const double right = kFrame.x_end();
-  const Axis x = axis_over(x_ticks, kFrame.left, right);
+  Axis x = axis_over(x_ticks, kFrame.left, right);
+  x.is_log = plot.x_is_log;
   const Axis y = axis_over(y_ticks, kFrame.y_end(), kFrame.top);
   std::string svg = begin_svg(kFrame, plot.title);
   svg += y_axis(kFrame, y, y_ticks, plot.y_label);

@@ -40,6 +40,7 @@ struct LinePlot {
   double hover_step = 0;  // marks only where x is a multiple; 0: on every point
   bool diagonal = false;  // a reference line y = x, up to the top
   int decimals = 2;       // of y in hover titles
+  bool x_is_log = false;  // points at or below 0 stand at the left end
 };
 
 struct Bar {

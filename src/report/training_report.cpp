@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/training_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/gantt.h"
+#include "report/svg_plot.h"
+#include "report/training_summary.h"
+#include "report/usage_plot.h"
+
+namespace weir::report {
+namespace {
+
+using simulate::TrainingJobOutcome;
+using simulate::TrainingSweepRun;
+
+constexpr std::size_t kCurvePoints = 120;
+constexpr std::size_t kUsageStretches = 360;
+constexpr double kLatest = -100;  // % of the time allowed; later is as bad
+
+// The runs of one trace, one after the other.
+using Runs = std::span<const TrainingSweepRun>;
+
+std::vector<Runs> by_trace(Runs runs) {
+  std::vector<Runs> groups;
+  std::size_t from = 0;
+  for (std::size_t i = 1; i <= runs.size(); ++i) {
+    if (i < runs.size() && runs[i].jobs_file == runs[from].jobs_file &&
+        runs[i].workload == runs[from].workload)
+      continue;
+    groups.push_back(runs.subspan(from, i - from));
+    from = i;
+  }
+  return groups;
+}
+
+std::string met_figure(std::span<const Runs> traces, std::span<const TrainingSummary> summaries) {
+  BarPlot plot{"Jobs that met their deadline", "jobs", {}, {}, 0};
+  for (const Runs& runs : traces) plot.groups.push_back(runs.front().workload);
+  const std::size_t policies = traces.front().size();
+  for (std::size_t p = 0; p < policies; ++p) {
+    BarSeries series{summaries[p].policy, p, {}};
+    for (std::size_t t = 0; t < traces.size(); ++t) {
+      const auto met = static_cast<double>(summaries[t * policies + p].met);
+      series.bars.push_back(Bar{met, met, met});
+    }
+    plot.series.push_back(std::move(series));
+  }
+  Table table{"Jobs that met their deadline", {{"trace", Align::left}}, {}};
+  for (const BarSeries& series : plot.series) table.columns.push_back({series.name});
+  for (std::size_t t = 0; t < traces.size(); ++t) {
+    std::vector<std::string> row = {plot.groups[t]};
+    for (const BarSeries& series : plot.series)
+      row.push_back(fmt::format("{:.0f}", series.bars[t]->value));
+    table.rows.push_back(std::move(row));
+  }
+  return figure("Deadlines met",
+                "Jobs done by their deadline. Under policies that make promises only jobs count "
+                "that were promised it. Longer is better.",
+                to_svg(plot), table);
+}
+
+// Sorted values as a curve: how many percent of `whole` are at most (or at least) x.
+PlotSeries share_curve(std::string name, std::size_t style, const std::vector<double>& sorted,
+                       std::size_t whole) {
+  PlotSeries series{std::move(name), style, {}};
+  if (sorted.empty() || whole == 0) return series;
+  const std::size_t points = std::min(kCurvePoints, sorted.size());
+  for (std::size_t i = 1; i <= points; ++i) {
+    const std::size_t rank = i * sorted.size() / points;  // 1 .. size
+    const double share = static_cast<double>(rank) / static_cast<double>(whole) * 100;
+    series.points.push_back({sorted[rank - 1], share, share, share});
+  }
+  return series;
+}
+
+// What the curves of a plot say at a few shares.
+Table quantile_table(const LinePlot& plot, const std::string& title) {
+  constexpr double kShares[] = {10, 25, 50, 75, 90};
+  Table table{title, {{"policy", Align::left}}, {}};
+  for (const double share : kShares) table.columns.push_back({fmt::format("{:.0f} %", share)});
+  for (const PlotSeries& series : plot.series) {
+    std::vector<std::string> row = {series.name};
+    for (const double share : kShares) {
+      const auto point =
+          std::find_if(series.points.begin(), series.points.end(),
+                       [&](const PlotPoint& candidate) { return candidate.y >= share; });
+      row.push_back(point == series.points.end() ? "-" : fmt::format("{:.2f}", point->x));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string completion_figure(const Runs& runs) {
+  LinePlot plot;
+  plot.title = "Completion times, " + runs.front().workload;
+  plot.x_label = "hours from submission to finish";
+  plot.y_label = "% of all jobs";
+  plot.y_least = 0;
+  plot.y_most = 100;
+  plot.decimals = 1;
+  plot.x_is_log = true;
+  for (std::size_t p = 0; p < runs.size(); ++p) {
+    std::vector<double> hours;
+    for (const TrainingJobOutcome& job : runs[p].outcome.by_job) {
+      if (job.finished) hours.push_back(to_seconds(*job.finished - job.submitted) / 3600);
+    }
+    std::sort(hours.begin(), hours.end());
+    plot.series.push_back(
+        share_curve(runs[p].outcome.policy, p, hours, runs[p].outcome.by_job.size()));
+  }
+  const Table table =
+      quantile_table(plot, "Hours within which that share of all jobs was done; - when never");
+  return figure("How long jobs took: " + runs.front().workload,
+                "How many of all jobs were done within a time. A curve that stays below 100 % "
+                "refused the others. Further left is faster.",
+                to_svg(plot), table);
+}
+
+std::string slack_figure(const Runs& runs) {
+  LinePlot plot;
+  plot.title = "Time to spare at the deadline, " + runs.front().workload;
+  plot.x_label = "time left at the finish, % of the time allowed (below 0: late)";
+  plot.y_label = "% of jobs with a deadline";
+  plot.y_least = 0;
+  plot.y_most = 100;
+  plot.decimals = 1;
+  for (std::size_t p = 0; p < runs.size(); ++p) {
+    std::vector<double> slack;
+    std::size_t with_deadline = 0;
+    for (const TrainingJobOutcome& job : runs[p].outcome.by_job) {
+      if (!job.has_deadline) continue;
+      ++with_deadline;
+      if (!job.finished) continue;
+      const double allowed = to_seconds(job.deadline - job.submitted);
+      const double left = to_seconds(job.deadline - *job.finished) / allowed * 100;
+      slack.push_back(std::max(kLatest, left));
+    }
+    std::sort(slack.begin(), slack.end(), std::greater<>{});
+    PlotSeries series = share_curve(runs[p].outcome.policy, p, slack, with_deadline);
+    std::reverse(series.points.begin(), series.points.end());  // x ascending
+    plot.series.push_back(std::move(series));
+  }
+  Table table{"", {{"policy", Align::left}, {"in time %"}, {"late %"}, {"not done %"}}, {}};
+  for (const TrainingSweepRun& run : runs) {
+    double in_time = 0;
+    double late = 0;
+    for (const TrainingJobOutcome& job : run.outcome.by_job) {
+      if (!job.has_deadline || !job.finished) continue;
+      (*job.finished <= job.deadline ? in_time : late) += 1;
+    }
+    const double whole = std::max(1.0, static_cast<double>(run.outcome.with_deadline)) / 100;
+    table.rows.push_back({run.outcome.policy, fmt::format("{:.1f}", in_time / whole),
+                          fmt::format("{:.1f}", late / whole),
+                          fmt::format("{:.1f}", 100 - (in_time + late) / whole)});
+  }
+  return figure("Time to spare: " + runs.front().workload,
+                "How many jobs had at least so much of their time left when they were done. At 0 "
+                "a curve shows the jobs that were in time; what it gains left of 0 was late.",
+                to_svg(plot), table);
+}
+
+std::string shown_figures(const ShownRun& shown, const TrainingSweepRun& run) {
+  const std::string where = fmt::format("{}, {}", run.outcome.policy, run.workload);
+  const GpuUsage usage = gpu_usage(shown.history, kUsageStretches);
+  const Gantt chart = gantt(shown.history, shown.pools);
+  std::string explanation =
+      "Each rectangle is a job on its GPUs. Solid is what its promise needed, light is what it was "
+      "lent while nobody else was promised it. Hover for the job, the time and the reason.";
+  if (!chart.note.empty()) explanation += " " + chart.note;
+  return figure("GPUs in use: " + where,
+                "The dark layer is what promises needed at that time. The light one was lent: to "
+                "finish early, or to jobs without a promise.",
+                usage_svg(usage, run.gpus, "GPUs in use, " + where), usage_table(usage)) +
+         fmt::format("<style>{}</style>\n", gantt_style()) + "<div class=\"wide\">" +
+         figure("Who ran where: " + where, explanation,
+                "<div class=\"scroll\" tabindex=\"0\">" + chart.svg + "</div>",
+                gantt_table(shown.history)) +
+         "</div>\n";
+}
+
+std::string headline_of(std::span<const TrainingSummary> summaries) {
+  if (summaries.empty()) return "";
+  const auto best = std::max_element(
+      summaries.begin(), summaries.end(),
+      [](const TrainingSummary& a, const TrainingSummary& b) { return a.met < b.met; });
+  const bool is_one_trace =
+      std::all_of(summaries.begin(), summaries.end(), [&](const TrainingSummary& summary) {
+        return summary.workload == summaries.front().workload;
+      });
+  if (!is_one_trace) return "";
+  std::string text = fmt::format("{} of {} jobs with a deadline meet it under {}.", best->met,
+                                 best->with_deadline, best->policy);
+  if (best->admitted) {
+    text += fmt::format(" It promised {} and missed {}.", *best->admitted,
+                        *best->missed_after_admission == 0
+                            ? std::string{"none"}
+                            : fmt::format("{}", *best->missed_after_admission));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string training_report(const ReportHeader& header, Runs runs,
+                            const std::optional<ShownRun>& shown) {
+  const std::vector<TrainingSummary> summaries = summarise(runs);
+  const std::vector<Runs> traces = by_trace(runs);
+  std::string content;
+  if (!runs.empty()) {
+    content += "<h2>Summary</h2>\n";
+    for (const Table& table : training_tables(summaries)) content += to_html(table);
+    content += met_figure(traces, summaries);
+    if (shown) content += shown_figures(*shown, runs[shown->run]);
+    for (const Runs& trace : traces) {
+      const std::string figures = completion_figure(trace) + slack_figure(trace);
+      content +=
+          traces.size() == 1 ? figures : folded("Plots of " + trace.front().workload, figures);
+    }
+  }
+  return page(header, "Which training jobs meet their deadlines?", headline_of(summaries), content,
+              "Hover over a line, bar or rectangle for what it stands for.");
+}
+
+}  // namespace weir::report
