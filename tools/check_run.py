@@ -22,11 +22,13 @@ exact integers, and compares. The rules, by the name that a complaint carries:
     ready      the scheduler knows when ranks were ready and what was left (job_observed)
     finish     a job ends when its work is done, to the nanosecond, and gets no GPUs afterwards
     deadline   a promise names the trace's deadline and is kept; only a lost node or a job slower
-               than its curve excuses, and only if promise_at_risk told of it
-    timeline   steps ascend and end by the deadline; timelines of promised jobs are disjoint
+               than its curve excuses, and only if promise_at_risk told of it before the deadline
+    timeline   steps ascend and end by the deadline, unless the promise is at risk; timelines of
+               promised jobs are disjoint
     kept       a promised job has the block its timeline says, or one of at least that size
     plan       following its timeline from now on, every change at full price, a promised job is
                done by the timeline's end, also if it has other GPUs now and is sent back at once
+               (not asked of jobs that are off their curve: the scheduler cannot know)
     expect     the counts are those of the simulator's own JSON (--expect)
 
 The last part of timeline and all of plan are costly: they are checked after every N-th revision of a
@@ -240,7 +242,7 @@ class Job:
     """A job as the log tells of it, and what it must have done."""
     __slots__ = ("id", "trace", "pool", "curve", "speed", "answer", "promised", "block", "generation",
                  "left", "rate", "ready", "finish", "released", "cancelled", "steps", "end", "version",
-                 "at_risk")
+                 "at_risk", "warned")
 
     def left_at(self, now):
         if self.finish is not None and now >= self.finish:
@@ -269,6 +271,7 @@ class Checker:
         self.known_groups = set()
         self.promised = {}  # active promised jobs with a timeline
         self.refused_now = []
+        self.not_promised_any_more = {}  # timelines that do not meet the deadline: the user must be told
         self.had_failures = self.nodes_changed = False
         self.ignored_at = {}
         self.revisions = 0
@@ -357,7 +360,7 @@ class Checker:
         job.answer = None
         job.promised = job.cancelled = job.at_risk = False
         job.block, job.rate, job.ready, job.generation = NONE, 0, self.now, 0
-        job.finish = job.released = job.steps = job.end = None
+        job.finish = job.released = job.steps = job.end = job.warned = None
         job.version = 0
         if job.id in self.jobs:
             self.complain("log", job.id, "accepted twice")
@@ -424,20 +427,25 @@ class Checker:
     def job_unpromised(self, payload, _):
         self.answered(payload, "job_unpromised")
 
-    def timeline_revised(self, payload, _):
+    def timeline_revised(self, payload, reason):
         job = self.job_of(payload, "timeline_revised")
         if job is None:
             return
-        if job.id not in self.promised:
+        if job.released is not None or job.answer not in ("promise_made", PROVISIONAL):
             self.complain("timeline", job, "a timeline for a job without a promise to keep")
             return
+        if reason == "back_on_plan":
+            job.at_risk = False
         self.new_timeline(job, payload["timeline"])
 
     def new_timeline(self, job, timeline):
         steps, end = timeline["steps"], timeline["end"]
+        self.not_promised_any_more.pop(job.id, None)
         if not steps:
             if self.policy not in PROMISES_BLINDLY:
-                self.complain("timeline", job, "a promise without a timeline")
+                self.not_promised_any_more[job.id] = "a promise without a timeline"
+            self.promised.pop(job.id, None)
+            job.version += 1
             return
         self.revisions += 1
         before = None
@@ -451,7 +459,7 @@ class Checker:
         if end <= before:
             self.complain("timeline", job, f"ends at {end} ns, before its last step")
         if job.trace and job.trace.deadline is not None and end > ceil_to(job.trace.deadline, self.slot):
-            self.complain("timeline", job, f"ends at {end} ns, after the deadline {job.trace.deadline} ns")
+            self.not_promised_any_more[job.id] = f"ends at {end} ns, after the deadline {job.trace.deadline} ns"
         job.steps, job.end = steps, end
         job.version += 1
         self.promised[job.id] = job
@@ -536,11 +544,13 @@ class Checker:
         if reason == "malformed":
             self.ignored_at[self.now] = self.ignored_at.get(self.now, 0) + 1
 
-    def promise_at_risk(self, payload, reason):
+    def promise_at_risk(self, payload, _):
         job = self.job_of(payload, "promise_at_risk")
         if job is None:
             return
-        job.at_risk = reason != "back_on_plan"
+        job.at_risk = True
+        if job.warned is None:
+            job.warned = self.now
         if not self.had_failures and job.speed >= 1000:
             self.complain("deadline", job, "its promise is at risk, and no node was lost and it is not slow")
 
@@ -564,6 +574,10 @@ class Checker:
     def end_instant(self):
         if self.changed or self.nodes_changed:
             self.check_space()
+        for id, what in self.not_promised_any_more.items():
+            if not self.jobs[id].at_risk:
+                self.complain("timeline", self.jobs[id], what)
+        self.not_promised_any_more.clear()
         for job in self.refused_now:
             if job.block[1]:
                 self.complain("answer", job, f"was refused and still has {job.block[1]} GPUs")
@@ -644,7 +658,8 @@ class Checker:
         if job.id not in self.promised or job.at_risk:
             return
         if time >= job.end and self.slot == 0:
-            self.complain("kept", job, f"its timeline ended at {job.end} ns and it is not done", time)
+            if job.speed >= 1000:
+                self.complain("kept", job, f"its timeline ended at {job.end} ns and it is not done", time)
             return
         planned = self.planned_block(job, time)
         if job.block != planned and job.block[1] < planned[1]:
@@ -676,7 +691,7 @@ class Checker:
                     self.complain("timeline", self.jobs[id], f"from {time} ns it has GPUs that another timeline has too")
                 used |= mask
         for job in self.promised.values():
-            if not job.at_risk and job.trace:
+            if not job.at_risk and job.speed == 1000 and job.trace:
                 self.check_plan(job)
 
     def check_plan(self, job):
@@ -735,12 +750,12 @@ class Checker:
             self.complain("finish", job, f"is done at {job.finish} ns and was never released", job.finish)
         if not job.promised or self.policy in PROMISES_BLINDLY or not job.trace:
             return
-        if job.at_risk and (self.had_failures or job.speed < 1000):
-            return
         deadline = job.trace.deadline
+        was_told = job.warned is not None and deadline is not None and job.warned < deadline
         if job.released is None:
             self.complain("deadline", job, "was promised and never finished")
-        elif deadline is not None and job.finish is not None and job.finish > deadline:
+        elif deadline is not None and job.finish is not None and job.finish > deadline and not (
+                was_told and (self.had_failures or job.speed < 1000)):
             self.complain("deadline", job, f"ended at {job.finish} ns, promised by {deadline} ns", job.finish)
 
     def counts(self):

@@ -352,6 +352,39 @@ class CheckRun(unittest.TestCase):
         self.records["risk"] = record(90, "promise_at_risk", "behind_plan", job=D, expected_finish=ns(130))
         self.breaks("deadline", "at risk")
 
+    def slow_d(self):
+        """d runs at half speed: done at 122 s, 2 s late; its user is told at 90 s."""
+        self.header["payload"]["speed"] = {"permille": 1000, "jobs": {"d": 500}}
+        self.records["d released"]["time"] = ns(122)
+        self.records["late plan"] = record(90, "timeline_revised", "behind_plan", job=D,
+                                           timeline=timeline(125, (90, 0, 2)))
+        self.records["risk"] = record(90, "promise_at_risk", "behind_plan", job=D, expected_finish=ns(125))
+
+    def test_slow_job_may_be_late_if_its_user_was_told(self):
+        self.slow_d()
+        self.assertIn("missed_after_admission 1", self.holds())
+
+    def test_nobody_was_told_of_a_late_plan(self):
+        self.slow_d()
+        del self.records["risk"]
+        self.breaks("timeline", "after the deadline")
+        self.breaks("deadline", "promised by 120000000000 ns")
+
+    def test_slow_job_is_late_in_silence(self):
+        self.slow_d()
+        del self.records["risk"], self.records["late plan"]
+        self.breaks("deadline", "promised by 120000000000 ns")
+
+    def test_told_only_after_the_deadline(self):
+        self.slow_d()
+        del self.records["late plan"]
+        self.records["risk"]["time"] = ns(121)
+        self.breaks("deadline", "promised by 120000000000 ns")
+
+    def test_promise_is_left_without_a_timeline(self):
+        self.records["gone"] = record(90, "timeline_revised", "makes_room", job=D, timeline=timeline(90))
+        self.breaks("timeline", "without a timeline")
+
     # Answers.
 
     def test_no_answer(self):
