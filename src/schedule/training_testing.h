@@ -149,46 +149,44 @@ class PoolUnderTest {
   void close(GpuBlock block) { state_.training.pools.front().closed.cover(block); }
 
   // A job of which nothing is decided yet; then what is decided about it.
-  JobId accept(const TrainingJobBuilder& builder, std::int64_t second = 0) {
+  JobId accept(const TrainingJobBuilder& builder, Time at = {}) {
     const JobId id = state_.next_job();
     const auto spec = std::make_shared<const TrainingSpec>(with_own_curve(builder));
-    tell(second, TrainingAccepted{id, spec, pool().pool->id, 0});
+    tell(at, TrainingAccepted{id, spec, pool().pool->id, 0});
     return id;
   }
-  JobId promise(const TrainingJobBuilder& builder, Timeline timeline, std::int64_t second = 0) {
-    const JobId id = accept(builder, second);
-    tell(second, PromiseMade{id, job(id).spec->deadline, std::move(timeline)});
+  JobId promise(const TrainingJobBuilder& builder, Timeline timeline, Time at = {}) {
+    const JobId id = accept(builder, at);
+    tell(at, PromiseMade{id, job(id).spec->deadline, std::move(timeline)});
     return id;
   }
-  JobId add_unpromised(const TrainingJobBuilder& builder, std::int64_t second = 0) {
-    const JobId id = accept(builder, second);
-    tell(second, JobUnpromised{id});
+  JobId add_unpromised(const TrainingJobBuilder& builder, Time at = {}) {
+    const JobId id = accept(builder, at);
+    tell(at, JobUnpromised{id});
     return id;
   }
-  void resize(JobId id, GpuBlock block, std::int64_t second = 0) {
-    tell(second, JobResized{id, job(id).generation + 1, block});
+  void resize(JobId id, GpuBlock block, Time at = {}) {
+    tell(at, JobResized{id, job(id).generation + 1, block});
   }
   // What is left, and since when it makes progress.
-  void observe(JobId id, Work left, Time ready, std::int64_t second = 0) {
-    tell(second, JobObserved{id, left, ready});
+  void observe(JobId id, Work left, Time ready, Time at = {}) {
+    tell(at, JobObserved{id, left, ready});
   }
-  void finish(JobId id, std::int64_t second = 0) { tell(second, JobReleased{id}); }
+  void finish(JobId id, Time at = {}) { tell(at, JobReleased{id}); }
 
   // The policy's turn: the records of a submission, or of a decision who has which GPUs.
-  std::vector<Record> submit(const TrainingJobBuilder& builder, std::int64_t second = 0) {
-    return ask({at_second(second), TrainingSubmitted{with_own_curve(builder)}});
+  std::vector<Record> submit(const TrainingJobBuilder& builder, Time at = {}) {
+    return ask({at, TrainingSubmitted{with_own_curve(builder)}});
   }
-  std::vector<Record> decide(std::int64_t second = 0) {
-    return ask({at_second(second), TimerFired{}});
-  }
+  std::vector<Record> decide(Time at = {}) { return ask({at, TimerFired{}}); }
   JobId latest() const { return JobId{state_.next_job().value - 1}; }
 
   TrainingConfig config;
 
  private:
   template <class What>
-  void tell(std::int64_t second, What what) {
-    evolve(state_, Record{at_second(second), {}, std::move(what)});
+  void tell(Time at, What what) {
+    evolve(state_, Record{at, {}, std::move(what)});
   }
   std::vector<Record> ask(const Event& event) {
     CoreConfig setup;

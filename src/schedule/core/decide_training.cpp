@@ -122,7 +122,9 @@ void TrainingDecision::operator()(const JobCancelled& event) {
 void TrainingDecision::operator()(const RanksReady& event) {
   if (!is_active(event.job)) return;
   const TrainingJob& job = state_.job(event.job);
-  if (job.generation != event.generation) return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  // Late for an older generation, or told before.
+  if (job.generation != event.generation || job.is_ready || job.block.is_none())
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
   add(JobObserved{event.job, job.left_at(now_), now_, job.speed_permille},
       {ReasonCode::as_reported, 0});
 }

@@ -212,6 +212,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobResized& reco
   job.observed_at = at;
   job.block = record.block;
   job.generation = record.generation;
+  job.is_ready = false;
   job.ready_at = record.block.is_none() ? at : at + state.rescale_cost.full(record.block.size);
 }
 
@@ -220,6 +221,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobObserved& rec
   job.left = record.left;
   job.observed_at = at;
   job.ready_at = record.ready_at;
+  job.is_ready = record.ready_at <= at;
   if (job.speed_permille == record.speed_permille) return;
   // From the curve itself again: rounding must not add up.
   const PoolState& pool = pool_for(state, job);

@@ -4,7 +4,7 @@
 // changes it.
 //
 // What was decided (block, generation) and what was observed (left, ready_at) are kept apart: until
-// the engine says that a generation is ready, the job is taken to make no progress.
+// the engine reports, a change is taken to cost its full price.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,9 @@ struct TrainingJob {
   std::uint32_t generation = 0;
   PoolIndex pool;
   TrainingPhase phase = TrainingPhase::elsewhere;
-  bool is_at_risk = false;             // its promise cannot be kept; its user was told
-  bool is_provisional = false;         // planned like a promise, but may still give way
+  bool is_ready = false;        // the engine has said that the present generation makes progress
+  bool is_at_risk = false;      // its promise cannot be kept; its user was told
+  bool is_provisional = false;  // planned like a promise, but may still give way
   std::int32_t speed_permille = 1000;  // of its curve's rate, as observed
 
   // Its timeline is kept, whether or not its user has been given the promise yet.

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The core with training jobs, over random histories: submissions of every kind, ends, cancellations,
+// reports that are late, twice or slow, nodes that go and come back, timers at odd moments.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "schedule/admit/audit.h"
+#include "schedule/core/core.h"
+#include "schedule/training_testing.h"
+
+namespace weir::schedule {
+namespace {
+
+using testing::at_second;
+
+const CurveKey kLinear{"linear", 1};
+const CurveKey kKnee{"knee", 1};
+const CurveKey kLarge{"large", 1};
+const CurveKey kLateCurve{"late", 1};
+
+CoreConfig config_for(const char* policy) {
+  CoreConfig config;
+  config.policy = placement_policies().front().policy;
+  config.training_policy = find_training_policy(policy);
+  return config;
+}
+
+Cluster a_cluster(int nodes, int gpus) {
+  std::vector<Node> listed;
+  for (int i = 0; i < nodes; ++i)
+    listed.push_back(testing::listed_node(static_cast<std::uint64_t>(i + 1), 64, gpus));
+  return testing::cluster_of(std::move(listed));
+}
+
+// A core and the time; every event is told at a time not before the last.
+class History {
+ public:
+  History(const char* policy, int nodes, int gpus)
+      : cluster_{a_cluster(nodes, gpus)},
+        config_{config_for(policy)},
+        initial_{initial_state_for_training(cluster_, config_.training_policy->size_rule())},
+        core_{config_, initial_.fork()} {
+    tell(CurveUpdated{PoolIndex{0}, kLinear,
+                      testing::a_curve({{1, 10}, {2, 19}, {4, 36}, {8, 60}})});
+    tell(CurveUpdated{PoolIndex{0}, kKnee, testing::a_curve({{1, 30}, {2, 40}, {4, 42}, {8, 41}})});
+    tell(CurveUpdated{PoolIndex{0}, kLarge, testing::a_curve({{2, 12}, {4, 20}, {8, 33}})});
+  }
+
+  template <class What>
+  std::vector<Record> tell(What what) {
+    return tell(Event{now, Event{now, what}.what});
+  }
+  std::vector<Record> tell(const Event& event) {
+    std::vector<Record> made = core_.handle(event);
+    records.insert(records.end(), made.begin(), made.end());
+    return made;
+  }
+
+  Core& core() { return core_; }
+  const CoreConfig& config() const { return config_; }
+  const TrainingState& state() const { return core_.state().training; }
+  State& initial() { return initial_; }
+  const Cluster& cluster() const { return cluster_; }
+
+  Time now = at_second(1000);
+  std::vector<Record> records;
+
+ private:
+  Cluster cluster_;
+  CoreConfig config_;
+  State initial_;
+  Core core_;
+};
+
+TrainingSpec any_spec(Time now) {
+  TrainingSpec spec;
+  spec.name = "job";
+  spec.curve =
+      *rc::gen::weightedElement<CurveKey>({{6, kLinear}, {4, kKnee}, {3, kLarge}, {1, kLateCurve}});
+  spec.iterations = *rc::gen::inRange<std::int64_t>(1, 60'000);
+  spec.deadline_kind = *rc::gen::weightedElement<DeadlineKind>(
+      {{8, DeadlineKind::hard}, {1, DeadlineKind::soft}, {2, DeadlineKind::none}});
+  spec.deadline = now + from_seconds(*rc::gen::inRange<std::int64_t>(1, 4000));
+  spec.asked_gpus = *rc::gen::element(1, 2, 4, 8);
+  spec.is_rigid = *rc::gen::weightedElement<bool>({{6, false}, {1, true}});
+  return spec;
+}
+
+// What an honest world may report next. Slow worlds also have jobs behind their curve and nodes that
+// fail.
+Event any_training_event(const History& history, Time now, bool is_slow) {
+  const TrainingState& state = history.state();
+  const std::vector<JobId>& active = state.pools.front().active;
+  const int what = *rc::gen::weightedElement<int>({{8, 0}, {6, 1}, {3, 2}, {1, 3}, {2, 4}, {1, 5}});
+  const auto some_job = [&] {
+    return active.empty() || *rc::gen::weightedElement<bool>({{9, false}, {1, true}})
+               ? JobId{*rc::gen::inRange<std::uint64_t>(0, state.jobs.size() + 2)}
+               : *rc::gen::elementOf(active);
+  };
+  switch (what) {
+    case 0:
+      return {now, TrainingSubmitted{any_spec(now)}};
+    case 1:
+      return {now, TimerFired{}};
+    case 2: {
+      // Ready no later than the full price says, or much too late.
+      const JobId job = some_job();
+      const bool is_known = state.knows(job);
+      const std::uint32_t generation = is_known ? state.job(job).generation : 0;
+      return {now, RanksReady{job, *rc::gen::element(generation, generation, generation + 1)}};
+    }
+    case 3:
+      return {now, JobCancelled{some_job()}};
+    case 4: {
+      if (!is_slow) return {now, JobFinished{some_job()}};
+      const JobId job = some_job();
+      if (!state.knows(job)) return {now, ProgressReported{job, Work{}}};
+      const Work all = work_of_iterations(state.job(job).spec->iterations);
+      const Work done = all - state.job(job).left_at(now);
+      return {now, ProgressReported{job, Work{done.femto_iterations / 10 * 9}}};
+    }
+    default: {
+      const NodeId node{*rc::gen::inRange<std::uint64_t>(0, history.cluster().nodes.size() + 2)};
+      if (!is_slow) return {now, TimerFired{}};
+      if (*rc::gen::arbitrary<bool>()) return {now, NodeLost{node}};
+      return {now, NodeReturned{node}};
+    }
+  }
+}
+
+// The scheduler is woken whenever it asked to be: without that no promise can hold.
+template <class Visit>
+void play(History& history, int events, bool is_slow, Visit visit) {
+  for (int i = 0; i < events; ++i) {
+    const Time next = history.now + from_seconds(*rc::gen::weightedElement<std::int64_t>(
+                                        {{3, 0}, {3, 1}, {3, 7}, {2, 60}, {1, 900}}));
+    while (history.core().wake_up() <= next && history.core().wake_up() > history.now) {
+      history.now = history.core().wake_up();
+      visit(Event{history.now, TimerFired{}});
+    }
+    history.now = next;
+    // Jobs that are done say so.
+    for (const JobId id : std::vector<JobId>{history.state().pools.front().active}) {
+      if (history.state().job(id).left_at(history.now) == Work{})
+        visit(Event{history.now, JobFinished{id}});
+    }
+    visit(any_training_event(history, history.now, is_slow));
+    visit(Event{history.now, TimerFired{}});
+  }
+}
+
+void expect_equal(const TrainingState& a, const TrainingState& b) {
+  RC_ASSERT(a.jobs.size() == b.jobs.size());
+  for (std::size_t i = 0; i < a.jobs.size(); ++i) {
+    TrainingJob left = a.jobs[i];
+    TrainingJob right = b.jobs[i];
+    RC_ASSERT((left.sizes == nullptr) == (right.sizes == nullptr));
+    if (left.sizes != nullptr) RC_ASSERT(*left.sizes == *right.sizes);
+    if (left.spec != nullptr) RC_ASSERT(*left.spec == *right.spec);
+    right.sizes = left.sizes;
+    right.spec = left.spec;
+    RC_ASSERT(left == right);
+  }
+  for (std::size_t i = 0; i < a.pools.size(); ++i) {
+    RC_ASSERT(a.pools[i].active == b.pools[i].active);
+    RC_ASSERT(a.pools[i].closed == b.pools[i].closed);
+    RC_ASSERT(a.pools[i].is_up == b.pools[i].is_up);
+    RC_ASSERT(a.pools[i].arrivals == b.pools[i].arrivals);
+    RC_ASSERT(a.pools[i].arrivals_seen == b.pools[i].arrivals_seen);
+  }
+}
+
+History any_history(const char* policy = "weir") {
+  const int gpus = *rc::gen::element(1, 2, 4, 6, 8);
+  return History{policy, *rc::gen::inRange(1, 6), gpus};
+}
+
+RC_GTEST_PROP(TrainingCore, folding_the_records_gives_the_state, ()) {
+  History history = any_history();
+  play(history, 25, true, [&](const Event& event) { history.tell(event); });
+  State folded = history.initial().fork();
+  for (const Record& record : history.records) evolve(folded, record);
+  expect_equal(folded.training, history.state());
+}
+
+RC_GTEST_PROP(TrainingCore, the_index_equals_its_rebuild_after_every_step, ()) {
+  History history = any_history();
+  play(history, 25, true, [&](const Event& event) {
+    history.tell(event);
+    const TrainingIndex& index = history.core().training_index();
+    const TrainingIndex rebuilt{history.state(), index.unpromised(0).begin_of(0)};
+    RC_ASSERT(index == rebuilt);
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, a_core_rebuilt_from_a_fork_decides_the_same, ()) {
+  History history = any_history();
+  const int check_at = *rc::gen::inRange(0, 60);
+  int step = 0;
+  std::optional<Core> twin;
+  play(history, 25, true, [&](const Event& event) {
+    if (step++ == check_at) twin.emplace(history.config(), history.core().fork_state());
+    const auto records = history.tell(event);
+    if (twin) RC_ASSERT(twin->handle(event) == records);
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, the_same_events_give_the_same_records, ()) {
+  History history = any_history(
+      *rc::gen::element("weir", "elasticflow", "edf", "edf-knee", "edf-admission", "fifo"));
+  std::vector<Event> events;
+  play(history, 20, true, [&](const Event& event) {
+    events.push_back(event);
+    history.tell(event);
+  });
+  Core again{history.config(), history.initial().fork()};
+  std::vector<Record> records;
+  // The curves came first.
+  const std::size_t curves = 3;
+  for (std::size_t i = 0; i < curves; ++i) {
+    const auto& adopted = std::get<CurveAdopted>(history.records[i].what);
+    again.handle({history.records[i].at, CurveUpdated{adopted.pool, adopted.key, *adopted.curve}});
+  }
+  for (const Event& event : events) {
+    for (Record& record : again.handle(event)) records.push_back(std::move(record));
+  }
+  RC_ASSERT(records ==
+            std::vector<Record>(history.records.begin() + curves, history.records.end()));
+}
+
+RC_GTEST_PROP(TrainingCore, every_promise_can_be_kept_after_every_decision, ()) {
+  History history = any_history();
+  play(history, 40, false, [&](const Event& event) {
+    history.tell(event);
+    if (!std::holds_alternative<TimerFired>(event.what)) return;
+    const Audit audit = audit_promises(history.state(), history.state().pools.front(), event.at);
+    RC_ASSERT(audit.violations == std::vector<std::string>{});
+    for (const JobId id : history.state().pools.front().active)
+      RC_ASSERT(!history.state().job(id).is_at_risk);
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, when_the_world_breaks_a_promise_it_is_said, ()) {
+  History history = any_history();
+  play(history, 40, true, [&](const Event& event) {
+    history.tell(event);
+    if (!std::holds_alternative<TimerFired>(event.what)) return;
+    const Audit audit = audit_promises(history.state(), history.state().pools.front(), event.at);
+    RC_ASSERT(audit.violations == std::vector<std::string>{});
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, a_refusal_changes_nothing_else, ()) {
+  History history = any_history();
+  play(history, 25, true, [&](const Event& event) {
+    std::vector<TrainingJob> before;
+    for (std::size_t i = 0; i < history.state().jobs.size(); ++i)
+      before.push_back(history.state().jobs[i]);
+    const auto records = history.tell(event);
+    const bool is_refusal = std::holds_alternative<TrainingSubmitted>(event.what) &&
+                            !records.empty() &&
+                            std::holds_alternative<PromiseRefused>(records.back().what);
+    if (!is_refusal) return;
+    RC_ASSERT(records.size() == 2U);
+    for (std::size_t i = 0; i < before.size(); ++i) RC_ASSERT(history.state().jobs[i] == before[i]);
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, a_counter_offer_is_good, ()) {
+  History history = any_history();
+  play(history, 25, false, [&](const Event& event) {
+    State before = history.core().fork_state();
+    const auto records = history.tell(event);
+    const auto* submitted = std::get_if<TrainingSubmitted>(&event.what);
+    if (submitted == nullptr || records.empty()) return;
+    const auto* refused = std::get_if<PromiseRefused>(&records.back().what);
+    if (refused == nullptr || !refused->earliest) return;
+    RC_ASSERT(*refused->earliest > submitted->spec.deadline);
+    TrainingSpec spec = submitted->spec;
+    spec.deadline = *refused->earliest;
+    Core what_if{history.config(), std::move(before)};
+    const auto answer = what_if.handle({event.at, TrainingSubmitted{spec}});
+    RC_ASSERT(std::holds_alternative<PromiseMade>(answer.back().what));
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, jobs_without_a_promise_never_change_an_answer, ()) {
+  History history = any_history();
+  play(history, 25, false, [&](const Event& event) {
+    const auto* submitted = std::get_if<TrainingSubmitted>(&event.what);
+    if (submitted != nullptr && submitted->spec.deadline_kind == DeadlineKind::hard) {
+      Core without{history.config(), history.core().fork_state()};
+      for (const JobId id : std::vector<JobId>{history.state().pools.front().active}) {
+        if (!history.state().job(id).is_promised()) without.handle({event.at, JobCancelled{id}});
+      }
+      State before = history.core().fork_state();
+      Core with{history.config(), std::move(before)};
+      RC_ASSERT(with.handle(event) == without.handle(event));
+    }
+    history.tell(event);
+  });
+}
+
+RC_GTEST_PROP(TrainingCore, policies_never_give_a_gpu_twice, ()) {
+  History history =
+      any_history(*rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "fifo"));
+  play(history, 25, true, [&](const Event& event) {
+    history.tell(event);
+    BlockMap map = history.state().pools.front().closed;
+    for (const JobId id : history.state().pools.front().active) {
+      const GpuBlock block = history.state().job(id).block;
+      if (block.is_none()) continue;
+      RC_ASSERT(map.is_free(block));
+      map.take(block);
+      RC_ASSERT(history.state().job(id).level() != kPaused);
+    }
+  });
+}
+
+TrainingSpec a_spec(const CurveKey& key, std::int64_t iterations, std::int64_t deadline) {
+  TrainingSpec spec;
+  spec.name = "job";
+  spec.curve = key;
+  spec.iterations = iterations;
+  spec.deadline_kind = DeadlineKind::hard;
+  spec.deadline = at_second(deadline);
+  return spec;
+}
+
+TEST(TrainingCore, a_job_without_a_curve_waits_and_is_answered_when_it_comes) {
+  History history{"weir", 1, 4};
+  const auto waits = history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0].reason.code, ReasonCode::waits_for_a_curve);
+  EXPECT_EQ(history.state().job(JobId{1}).phase, TrainingPhase::waits_for_curve);
+  const auto answered =
+      history.tell(CurveUpdated{PoolIndex{0}, kLateCurve, testing::a_curve({{1, 10}})});
+  ASSERT_EQ(answered.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<PromiseMade>(answered[1].what));
+  EXPECT_EQ(history.state().job(JobId{1}).phase, TrainingPhase::promised);
+}
+
+TEST(TrainingCore, a_waiting_job_whose_deadline_has_passed_is_refused) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
+  history.now = at_second(3000);
+  const auto answered =
+      history.tell(CurveUpdated{PoolIndex{0}, kLateCurve, testing::a_curve({{1, 10}})});
+  EXPECT_TRUE(std::holds_alternative<PromiseRefused>(answered.back().what));
+}
+
+TEST(TrainingCore, a_job_that_needs_two_gpus_is_never_given_one) {
+  History history{"weir", 1, 1};
+  const auto records = history.tell(TrainingSubmitted{a_spec(kLarge, 100, 2000)});
+  EXPECT_EQ(records.back().reason.code, ReasonCode::never_fits);
+}
+
+TEST(TrainingCore, a_report_told_twice_counts_once) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 5000)});
+  history.tell(TimerFired{});
+  const std::uint32_t generation = history.state().job(JobId{1}).generation;
+  history.now += from_seconds(3);
+  EXPECT_TRUE(std::holds_alternative<JobObserved>(
+      history.tell(RanksReady{JobId{1}, generation}).front().what));
+  history.now += from_seconds(50);
+  EXPECT_TRUE(std::holds_alternative<EventIgnored>(
+      history.tell(RanksReady{JobId{1}, generation}).front().what));
+  EXPECT_TRUE(std::holds_alternative<EventIgnored>(
+      history.tell(RanksReady{JobId{1}, generation + 1}).front().what));
+}
+
+TEST(TrainingCore, a_malformed_job_is_ignored) {
+  History history{"weir", 1, 4};
+  for (const TrainingSpec& spec : {a_spec(kLinear, 0, 2000), a_spec(kLinear, 10, 1000)}) {
+    const auto records = history.tell(TrainingSubmitted{spec});
+    ASSERT_EQ(records.size(), 1U);
+    EXPECT_EQ(records[0].reason.code, ReasonCode::malformed);
+  }
+}
+
+TEST(TrainingCore, a_lost_node_moves_its_jobs_and_keeps_what_can_be_kept) {
+  History history{"weir", 2, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
+  history.tell(TimerFired{});
+  const GpuBlock before = history.state().job(JobId{1}).block;
+  ASSERT_FALSE(before.is_none());
+  history.now += from_seconds(100);
+  const NodeId lost{before.first / 4 + 1};
+  history.tell(NodeLost{lost});
+  EXPECT_TRUE(history.state().job(JobId{1}).block.is_none());
+  history.tell(TimerFired{});
+  const GpuBlock after = history.state().job(JobId{1}).block;
+  ASSERT_FALSE(after.is_none());
+  EXPECT_FALSE(after.overlaps({(lost.value == 1 ? 0U : 4U), 4}));
+  EXPECT_FALSE(history.state().job(JobId{1}).is_at_risk);
+}
+
+TEST(TrainingCore, a_promise_that_cannot_be_kept_is_announced_at_once) {
+  History history{"weir", 1, 4};
+  // Needs most of the node until its deadline.
+  history.tell(TrainingSubmitted{a_spec(kLinear, 30'000, 2000)});
+  history.tell(TimerFired{});
+  history.now += from_seconds(10);
+  const auto records = history.tell(NodeLost{NodeId{1}});
+  const auto at_risk = std::find_if(records.begin(), records.end(), [](const Record& record) {
+    return std::holds_alternative<PromiseAtRisk>(record.what);
+  });
+  ASSERT_NE(at_risk, records.end());
+  history.now += from_seconds(10);
+  history.tell(NodeReturned{NodeId{1}});
+  history.tell(TimerFired{});
+  EXPECT_FALSE(history.state().job(JobId{1}).block.is_none()) << "it goes on, late";
+}
+
+TEST(TrainingCore, a_soft_deadline_that_cannot_be_met_is_run_late) {
+  History history{"weir", 1, 1};
+  TrainingSpec spec = a_spec(kLinear, 100'000, 2000);
+  spec.deadline_kind = DeadlineKind::soft;
+  const auto records = history.tell(TrainingSubmitted{spec});
+  const auto* unpromised = std::get_if<JobUnpromised>(&records.back().what);
+  ASSERT_NE(unpromised, nullptr);
+  EXPECT_EQ(unpromised->expected_start, history.now);
+  history.tell(TimerFired{});
+  EXPECT_EQ(history.state().job(JobId{1}).block.size, 1U);
+}
+
+TEST(TrainingCore, best_effort_gives_way_to_a_promise) {
+  History history{"weir", 1, 1};
+  TrainingSpec patient = a_spec(kLinear, 100'000, 2000);
+  patient.deadline_kind = DeadlineKind::none;
+  history.tell(TrainingSubmitted{patient});
+  history.tell(TimerFired{});
+  EXPECT_EQ(history.state().job(JobId{1}).block.size, 1U);
+  history.tell(TrainingSubmitted{a_spec(kLinear, 9'000, 1950)});
+  history.tell(TimerFired{});
+  history.now = history.core().wake_up();  // when the promise needs it
+  history.tell(TimerFired{});
+  EXPECT_TRUE(history.state().job(JobId{1}).block.is_none());
+  EXPECT_EQ(history.state().job(JobId{2}).block.size, 1U);
+}
+
+TEST(TrainingCore, without_a_training_policy_training_events_are_ignored) {
+  CoreConfig config = config_for("weir");
+  config.training_policy = nullptr;
+  Core core{config, initial_state_for_training(a_cluster(1, 4))};
+  const auto records = core.handle({at_second(0), TrainingSubmitted{a_spec(kLinear, 1, 10)}});
+  EXPECT_TRUE(std::holds_alternative<EventIgnored>(records.front().what));
+}
+
+}  // namespace
+}  // namespace weir::schedule
