@@ -65,4 +65,29 @@ mapfile -t arguments < <(simulate)
 expect 'unknown policies' '--policy is "fdg"' 'did you mean fgd?' '--policy is "none"' -- "${arguments[@]}" --policy fdg,none
 expect 'wrong options' '--seeds is "x..y"' '--threads is "-3"' '--polcy' -- simulate --seeds x..y --threads -3 --polcy fgd
 
+# Training jobs.
+mkdir curves
+printf '%s\n' 'global_batch_size,1,2,4' '64,1.5,2.8,5' >curves/bert.csv
+trace='job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu'
+printf '%s\n' "$trace" 'a,0,1000,bert,4000,64,1' >jobs.csv
+train() { printf '%s\n' simulate --cluster "${1:-2x4xT4}" --jobs "${2:-jobs.csv}" --curves "${3:-curves}" --report report.html --csv runs.csv; }
+with_jobs() { mapfile -t arguments < <(train 2x4xT4 "$1"); }
+printf '%s\n' "$trace" 'a,-5,1000,bert,4000,64,1' 'b,0,lots,bert,4000,64,1' 'c,9,1,bert,3,64,1' 'd,0,1,bret,9,64,1' >badjobs.csv; with_jobs badjobs.csv
+expect 'mistakes in a training trace' 'badjobs.csv:2: submission_time' 'badjobs.csv:3: num_iteration is "lots"' 'badjobs.csv:4: deadline' 'badjobs.csv:5: model_name is "bret"' 'did you mean bert?' -- "${arguments[@]}"
+printf 'jobs:\n  - {name: a, model: bert, batch: 64, iterations: 0}\n  - {name: a, modle: bert, batch: 64, iterations: 9}\n' >badjobs.yaml; with_jobs badjobs.yaml
+expect 'mistakes in training YAML' 'badjobs.yaml:2: iterations' 'badjobs.yaml:3:' 'model' -- "${arguments[@]}"
+gzip -c jobs.csv | head -c 40 >jobs.csv.gz; with_jobs jobs.csv.gz
+expect 'a truncated training trace' 'jobs.csv.gz:' 'complete gzip file' -- "${arguments[@]}"
+mapfile -t arguments < <(train 0x4xT4)
+expect 'a cluster without nodes' '0x4xT4' -- "${arguments[@]}"
+mapfile -t arguments < <(train 2x4xT4 jobs.csv no-such-folder)
+expect 'no such curves' 'no-such-folder' -- "${arguments[@]}"
+mapfile -t arguments < <(train)
+expect 'options of tasks and of jobs mixed' 'option is "--seeds"' 'option is "--bound"' '--policy is "fgd"' '--slot is "x"' -- "${arguments[@]}" --seeds 1 --bound --policy fgd --slot x
+expect 'an unknown training policy' '--policy is "elasticflo"' 'did you mean elasticflow?' -- "${arguments[@]}" --policy elasticflo
+expect 'explain an unknown job' '--job is "b"' -- explain --cluster 2x4xT4 --jobs jobs.csv --curves curves --job b
+echo '{"schema":1' >broken.jsonl
+expect 'explain from a broken log' 'broken.jsonl:1' -- explain --log broken.jsonl --job a
+expect 'explain without anything' '--job is missing' -- explain
+
 [[ $failures -eq 0 ]] || { echo "bad_input: $failures failed" >&2; exit 1; }

@@ -6,8 +6,11 @@
 // so.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "formats/record_log.h"
 #include "report/table.h"

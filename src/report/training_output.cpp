@@ -85,11 +85,13 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
     json.erase("timing");
     return json;
   };
-  for (const auto& [column, value] : columns_of(TrainingSummary{}).items()) csv.cell(column);
+  const Json headings = columns_of(TrainingSummary{});
+  for (const auto& [column, value] : headings.items()) csv.cell(column);
   if (has_seconds) csv.cell("seconds");
   csv.end_row();
   for (const TrainingSummary& summary : summaries) {
-    for (const auto& [column, value] : columns_of(summary).items()) csv.cell(cell_text(value));
+    const Json row = columns_of(summary);
+    for (const auto& [column, value] : row.items()) csv.cell(cell_text(value));
     if (has_seconds) csv.cell(summary.seconds ? fmt::format("{}", *summary.seconds) : "");
     csv.end_row();
   }

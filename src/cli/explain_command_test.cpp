@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain_command.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_testing.h"
+#include "formats/temporary_file_testing.h"
+
+namespace weir::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+const fs::path kExamples = fs::path{__FILE__}.parent_path() / "../../examples";
+
+class Explain : public ::testing::Test {
+ protected:
+  formats::TemporaryFolder folder_;
+  std::vector<std::string> night_ = {"--cluster", "4x8xA100",
+                                     "--jobs",    (kExamples / "night.yaml").string(),
+                                     "--curves",  (kExamples / "curves").string()};
+
+  Ran explain(std::vector<std::string> more) {
+    std::vector<std::string> words = {"explain"};
+    words.insert(words.end(), night_.begin(), night_.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return weir(words);
+  }
+  std::string log() {
+    const std::string path = (folder_.path() / "run.jsonl").string();
+    std::vector<std::string> words = {"simulate", "--log", path};
+    words.insert(words.end(), night_.begin(), night_.end());
+    EXPECT_EQ(weir(words).exit_code, 0);
+    return path;
+  }
+};
+
+TEST_F(Explain, SaysTheSameFromALogAndFromASimulation) {
+  const std::string path = log();
+  for (const char* job : {"search-bert", "last-minute", "notebook-ada", "7"}) {
+    const Ran read = weir({"explain", "--log", path, "--job", job});
+    const Ran played = explain({"--job", job});
+    ASSERT_EQ(read.exit_code, 0) << read.err;
+    EXPECT_EQ(read.out, played.out) << job;
+  }
+}
+
+TEST_F(Explain, TellsARefusedJobItsEarliestDeadline) {
+  const Ran ran = explain({"--job", "last-minute"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Refused at 11h."));
+  EXPECT_THAT(ran.out, HasSubstr("The earliest deadline that can be promised is "));
+  const Ran without = explain({"--job", "last-minute", "--counter-offers", "off"});
+  EXPECT_THAT(without.out, HasSubstr("No other deadline is offered."));
+}
+
+TEST_F(Explain, WithAtTellsTheStateThenAndWhatWouldBecomeOfIt) {
+  const Ran ran = explain({"--job", "notebook-otto", "--at", "8h"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("This is as of 8h."));
+  EXPECT_THAT(ran.out, HasSubstr("If no other job comes, it starts at "));
+  const Ran early = explain({"--job", "notebook-otto", "--at", "1h"});
+  EXPECT_EQ(early.exit_code, 2) << "it has not come yet";
+  EXPECT_THAT(early.err, HasSubstr("that came by 1h"));
+}
+
+TEST_F(Explain, CutsALogToo) {
+  const Ran ran = weir({"explain", "--log", log(), "--job", "search-bert", "--at", "2h"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("This is as of 2h. It runs on "));
+  EXPECT_THAT(ran.out, Not(HasSubstr("It finished")));
+}
+
+TEST_F(Explain, PrintsJson) {
+  const Ran ran = explain({"--job", "demo-gpt2", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json json = Json::parse(ran.out).at("explain");
+  EXPECT_EQ(json.at("name"), "demo-gpt2");
+  EXPECT_EQ(json.at("answer"), "promised");
+  EXPECT_FALSE(json.at("plans").empty());
+  EXPECT_GE(json.at("slack_s").get<double>(), 0);
+}
+
+TEST_F(Explain, ForAnUnknownJobOffersTheNearest) {
+  const Ran ran = explain({"--job", "demo-gtp2"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--job is \"demo-gtp2\""));
+  EXPECT_THAT(ran.err, HasSubstr("did you mean demo-gpt2?"));
+  EXPECT_EQ(ran.out, "");
+  const Ran read = weir({"explain", "--log", log(), "--job", "demo-gtp2"});
+  EXPECT_EQ(read.exit_code, 2);
+  EXPECT_THAT(read.err, HasSubstr("did you mean demo-gpt2?"));
+}
+
+TEST_F(Explain, TellsOtherPoliciesStoriesToo) {
+  EXPECT_THAT(explain({"--job", "search-bert", "--policy", "fifo"}).out,
+              HasSubstr("Policy fifo promises nothing."));
+}
+
+TEST_F(Explain, RefusesWrongOptionsAllAtOnce) {
+  const Ran none = weir({"explain", "--job", "x", "--at", "noon"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--at is \"noon\""));
+  EXPECT_THAT(none.err, HasSubstr("--cluster is missing"));
+  EXPECT_THAT(none.err, HasSubstr("--jobs is missing, expected the training jobs, or --log"));
+  const Ran both = explain({"--job", "x", "--log", "run.jsonl"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("option is \"--cluster\", expected no such option beside --log"));
+  EXPECT_EQ(weir({"explain"}).exit_code, 2) << "--job is needed";
+}
+
+TEST_F(Explain, RefusesABrokenLog) {
+  const std::string path = folder_.write("broken.jsonl", "{\"schema\":1\n").string();
+  const Ran ran = weir({"explain", "--log", path, "--job", "x"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("broken.jsonl:1"));
+}
+
+}  // namespace
+}  // namespace weir::cli

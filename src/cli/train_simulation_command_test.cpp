@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/train_simulation_command.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/run_testing.h"
+#include "formats/temporary_file_testing.h"
+
+namespace weir::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+const std::string kExamples = (fs::path{__FILE__}.parent_path() / "../../examples").string();
+
+std::string content_of(const fs::path& path) {
+  std::ostringstream content;
+  content << std::ifstream{path}.rdbuf();
+  return content.str();
+}
+
+class TrainSimulation : public ::testing::Test {
+ protected:
+  formats::TemporaryFolder folder_;
+  std::string night_ = kExamples + "/night.yaml";
+  std::string curves_ = kExamples + "/curves";
+
+  std::string file(const char* name) { return (folder_.path() / name).string(); }
+  Ran simulate(std::vector<std::string> more) {
+    std::vector<std::string> words = {"simulate", "--cluster", "4x8xA100", "--jobs",
+                                      night_,     "--curves",  curves_};
+    words.insert(words.end(), more.begin(), more.end());
+    return weir(words);
+  }
+};
+
+TEST_F(TrainSimulation, PrintsTheJsonOfTheContract) {
+  const Ran ran = simulate({"--policy", "weir,edf", "--slot", "60s", "--timing", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json json = Json::parse(ran.out);
+  ASSERT_EQ(json.at("runs").size(), 2U);
+  const Json& promising = json["runs"][0];
+  EXPECT_EQ(promising.at("policy"), "weir");
+  EXPECT_EQ(promising.at("jobs"), 39);
+  EXPECT_EQ(promising.at("missed_after_admission"), 0);
+  EXPECT_EQ(promising.at("met"), promising.at("admitted"));
+  for (const char* key : {"met_without_promise", "mean_jct_s", "rescales", "refused"})
+    EXPECT_TRUE(promising.at(key).is_number()) << key;
+  EXPECT_TRUE(promising.at("timing").at("seconds").is_number());
+  EXPECT_TRUE(json["runs"][1].at("admitted").is_null());
+  EXPECT_FALSE(Json::parse(simulate({"--json"}).out)["runs"][0].contains("timing"));
+}
+
+TEST_F(TrainSimulation, TheExampleShowsEachKindOfAnswer) {
+  const Ran ran = simulate({"--json", "--log", file("run.jsonl")});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json run = Json::parse(ran.out)["runs"][0];
+  EXPECT_GT(run["admitted"], 20);
+  EXPECT_GT(run["refused"], 2);
+  EXPECT_EQ(run["missed_after_admission"], 0);
+  const std::string log = content_of(file("run.jsonl"));
+  EXPECT_THAT(log, HasSubstr("fits_beside_promises"));
+  EXPECT_THAT(log, HasSubstr("fits_after_replan"));
+  EXPECT_THAT(log, HasSubstr("no_promise_asked"));
+}
+
+TEST_F(TrainSimulation, PlaysWeirUnlessToldOtherwise) {
+  const Ran ran = simulate({});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("night: 39 jobs, 35 with a deadline, on 32 GPUs\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nweir "));
+  EXPECT_THAT(ran.out, Not(HasSubstr("elasticflow")));
+  EXPECT_THAT(simulate({"--policy", "all"}).out, HasSubstr("--policy all\n")) << "in the recipe";
+}
+
+TEST_F(TrainSimulation, GivesTheSameBytesOnAnyNumberOfThreads) {
+  const auto with_threads = [&](const char* threads) {
+    const Ran ran = simulate({"--policy", "all", "--threads", threads, "--json", "--csv",
+                              file("runs.csv"), "--report", file("page.html")});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.out + content_of(file("runs.csv")) + content_of(file("page.html"));
+  };
+  EXPECT_EQ(with_threads("1"), with_threads("3"));
+}
+
+TEST_F(TrainSimulation, WritesALogForEachRunWithItsNames) {
+  const std::string day = folder_.write("day.yaml", content_of(night_)).string();
+  const Ran one = simulate({"--log", file("one.jsonl")});
+  EXPECT_THAT(one.err, HasSubstr("wrote " + file("one.jsonl")));
+  EXPECT_THAT(content_of(file("one.jsonl")), HasSubstr("\"type\":\"log_header\""));
+  const Ran two = simulate({"--policy", "weir,fifo", "--log", file("two.jsonl")});
+  EXPECT_THAT(two.err, HasSubstr("wrote " + file("two.weir.jsonl")));
+  EXPECT_TRUE(fs::exists(file("two.fifo.jsonl")));
+  EXPECT_FALSE(fs::exists(file("two.jsonl")));
+}
+
+TEST_F(TrainSimulation, WritesAPageWithTheChart) {
+  const Ran ran = simulate({"--report", file("page.html")});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string page = content_of(file("page.html"));
+  EXPECT_THAT(page, HasSubstr("Who ran where: weir, night"));
+  EXPECT_THAT(page, HasSubstr("<title>search-bert: "));
+  EXPECT_THAT(page, HasSubstr("</html>"));
+}
+
+TEST_F(TrainSimulation, RefusesOptionsThatDoNotGoTogetherAllAtOnce) {
+  const Ran ran = simulate({"--seeds", "1", "--load", "0.9", "--slot", "soon", "--policy", "fgd"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err,
+              HasSubstr("option is \"--seeds\", expected an option that goes with --jobs"));
+  EXPECT_THAT(ran.err, HasSubstr("option is \"--load\""));
+  EXPECT_THAT(ran.err, HasSubstr("--slot is \"soon\", expected a duration like 60s"));
+  EXPECT_THAT(ran.err, HasSubstr("--policy is \"fgd\", expected with --jobs some of weir"));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(TrainSimulation, SaysWhatIsMissing) {
+  const Ran jobs = weir({"simulate", "--jobs", night_});
+  EXPECT_EQ(jobs.exit_code, 2);
+  EXPECT_THAT(jobs.err, HasSubstr("--cluster is missing"));
+  EXPECT_THAT(jobs.err, HasSubstr("--curves is missing"));
+  const Ran cluster = weir({"simulate", "--cluster", "2x2xT4"});
+  EXPECT_EQ(cluster.exit_code, 2);
+  EXPECT_THAT(cluster.err, HasSubstr("--jobs is missing"));
+}
+
+TEST_F(TrainSimulation, RefusesUnknownPoliciesOfBothKinds) {
+  EXPECT_THAT(simulate({"--policy", "wier"}).err, HasSubstr("did you mean weir?"));
+  const Ran tasks = weir({"simulate", "--policy", "weir"});
+  EXPECT_EQ(tasks.exit_code, 2);
+  EXPECT_THAT(tasks.err,
+              HasSubstr("--policy is \"weir\", expected with --tasks a placement policy"));
+}
+
+TEST_F(TrainSimulation, TablesOfOneGpuDoNotServeAClusterOfTwo) {
+  const Ran ran =
+      weir({"simulate", "--cluster", "2x8xA100+2x4xT4", "--jobs", night_, "--curves", curves_});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("curves of all of A100, T4"));
+}
+
+TEST_F(TrainSimulation, TellsTheMistakesOfAllFiles) {
+  const std::string one =
+      folder_.write("one.yaml", "jobs:\n  - {name: x, model: bret, batch: 128, iterations: 1}\n")
+          .string();
+  const std::string two =
+      folder_.write("two.yaml", "jobs:\n  - {name: x, model: bert, batch: 7, iterations: 1}\n")
+          .string();
+  const Ran ran =
+      weir({"simulate", "--cluster", "4x8xA100", "--jobs", one + "," + two, "--curves", curves_});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("one.yaml:2: model is \"bret\""));
+  EXPECT_THAT(ran.err, HasSubstr("two.yaml:2: batch is \"7\""));
+}
+
+TEST_F(TrainSimulation, RefusesToOverwriteItsInput) {
+  const std::string jobs = folder_.write("jobs.yaml", content_of(night_)).string();
+  const Ran ran = weir(
+      {"simulate", "--cluster", "4x8xA100", "--jobs", jobs, "--curves", curves_, "--log", jobs});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("another file than an input"));
+}
+
+}  // namespace
+}  // namespace weir::cli

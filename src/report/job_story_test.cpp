@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/job_story.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/job_story_text.h"
+
+namespace weir::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Time at(std::int64_t seconds) {
+  return Time{from_seconds(seconds)};
+}
+
+TrainingAccepted accepted(std::uint64_t id, std::string name) {
+  TrainingSpec spec;
+  spec.name = std::move(name);
+  spec.curve = {"bert", 64};
+  spec.iterations = 100;
+  spec.deadline_kind = DeadlineKind::hard;
+  spec.deadline = at(600);
+  return {JobId{id}, std::make_shared<const TrainingSpec>(spec), PoolIndex{0}, 0};
+}
+
+// What a scheduler might record; a test adds what it is about.
+class Story : public ::testing::Test {
+ protected:
+  void hear(std::int64_t seconds, auto what, Reason reason = {}) {
+    collector_.hear({at(seconds), reason, std::move(what)});
+  }
+  std::string text() {
+    context_.names = collector_.names();
+    return story_text(*collector_.story(), context_);
+  }
+
+  JobStoryCollector collector_{"a"};
+  StoryContext context_{{{"T4", 16, 4, 4, {}}}, {}, "weir", true, {}};
+};
+
+TEST_F(Story, TellsAskedAnswerPlanChangesAndEnd) {
+  hear(0, accepted(1, "b"));
+  hear(60, accepted(2, "a"));
+  hear(60, TimelineRevised{JobId{1}, {}}, {ReasonCode::makes_room, 2});
+  hear(60, PromiseMade{JobId{2}, at(600), {{{at(60), {8, 4}}, {at(300), {16, 8}}}, at(540)}},
+       {ReasonCode::fits_after_replan, 1});
+  hear(60, JobResized{JobId{2}, 1, {8, 4}}, {ReasonCode::as_promised, 0});
+  hear(100, JobResized{JobId{1}, 1, {0, 1}}, {ReasonCode::as_promised, 0});
+  hear(480, JobReleased{JobId{2}});
+  EXPECT_EQ(text(),
+            "a (job 2) asks to train bert with batch 64 for 100 iterations.\n"
+            "It came at 1m and is to be done by 10m, 9m later.\n"
+            "\n"
+            "Promised at 1m. There is room for it once 1 other job is planned anew.\n"
+            "Planned anew for it: b.\n"
+            "\n"
+            "The plan, made at 1m\n"
+            "from  to  GPUs  where\n"
+            "----  --  ----  ------------\n"
+            "1m    5m     4  T4 node 3\n"
+            "5m    9m     8  T4 nodes 5-6\n"
+            "It ends at 9m, 1m before its deadline.\n"
+            "\n"
+            "What happened\n"
+            "at  GPUs  where      why\n"
+            "--  ----  ---------  ----------------------------\n"
+            "1m     4  T4 node 3  its promise needs these GPUs\n"
+            "\n"
+            "It finished at 8m, 2m before its deadline.\n");
+}
+
+TEST_F(Story, NamesTheEarliestDeadlineOfARefusedJob) {
+  hear(60, accepted(1, "a"));
+  hear(60, PromiseRefused{JobId{1}, at(900)}, {ReasonCode::no_room, 0});
+  EXPECT_THAT(text(),
+              HasSubstr("Refused at 1m. It cannot be done by then beside the promises already "
+                        "made.\nThe earliest deadline that can be promised is 15m: 14m after it "
+                        "came, 5m later than asked.\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("waits")));
+}
+
+TEST_F(Story, SaysWhyAPlanWasMadeAnew) {
+  hear(0, accepted(1, "a"));
+  hear(0, PromiseMade{JobId{1}, at(600), {{{at(0), {0, 4}}}, at(500)}});
+  hear(50, accepted(2, "guest"));
+  hear(50, TimelineRevised{JobId{1}, {{{at(50), {0, 2}}}, at(590)}}, {ReasonCode::makes_room, 2});
+  hear(70, TimelineRevised{JobId{1}, {{{at(70), {0, 1}}}, at(595)}},
+       {ReasonCode::ahead_of_plan, 0});
+  EXPECT_THAT(text(),
+              HasSubstr("Its plan was made anew 1 time to make room for guest, 1 time because "
+                        "jobs were ahead of theirs.\n"));
+  EXPECT_THAT(text(), HasSubstr("The plan now, made at 1m10s\n"));
+  EXPECT_THAT(text(), HasSubstr("It waits. Its plan gives it GPUs at 1m10s.\n"));
+}
+
+TEST_F(Story, AJobThatWaitsIsToldWhenItWouldRunIfNobodyElseCame) {
+  hear(0, accepted(1, "a"));
+  hear(0, JobUnpromised{JobId{1}}, {ReasonCode::no_room, 0});
+  context_.forecast = JobForecast{at(120), at(700)};
+  EXPECT_THAT(text(),
+              HasSubstr("Not promised, but accepted. It cannot be done by then beside the "
+                        "promises already made. It runs when GPUs are left and may be late.\n"));
+  EXPECT_THAT(text(),
+              HasSubstr("It waits: no GPUs are left for it yet.\n"
+                        "If no other job comes, it starts at 2m and finishes at 11m40s, 1m40s "
+                        "after its deadline.\n"));
+}
+
+TEST_F(Story, AJobMayBeNamedByItsNumberUnlessThatIsAName) {
+  JobStoryCollector by_number{"2"};
+  by_number.hear({at(0), {}, accepted(1, "x")});
+  by_number.hear({at(0), {}, accepted(2, "y")});
+  EXPECT_EQ(by_number.story()->spec->name, "y");
+  by_number.hear({at(0), {}, accepted(3, "2")});
+  EXPECT_EQ(by_number.story()->id, JobId{3});
+  EXPECT_FALSE(JobStoryCollector{"z"}.story());
+}
+
+TEST_F(Story, WithSlotsTheEndIsWhenTheWorkWasDoneNotWhenItWasHeard) {
+  collector_ = JobStoryCollector{"a", from_seconds(60)};
+  const auto curve = std::make_shared<const Curve>(
+      std::vector<CurvePoint>{{1, IterationRate{1'000'000}}});  // one iteration per second
+  hear(0, CurveAdopted{PoolIndex{0}, {"bert", 64}, curve});
+  hear(0, accepted(1, "a"));
+  hear(0, JobResized{JobId{1}, 1, {0, 1}});
+  hear(4, JobObserved{JobId{1}, work_of_iterations(100), at(4)});
+  hear(120, JobReleased{JobId{1}});
+  EXPECT_EQ(collector_.story()->ended, at(104));
+}
+
+TEST_F(Story, LeavesOutTheMiddleOfMany) {
+  hear(0, accepted(1, "a"));
+  for (std::uint32_t i = 1; i <= 100; ++i) hear(i, JobResized{JobId{1}, i, {0, 1U << (i % 3)}});
+  EXPECT_THAT(text(), HasSubstr("60 more changes"));
+  EXPECT_THAT(text(), HasSubstr("1m40s"));
+}
+
+TEST_F(Story, AsJsonHasEverything) {
+  hear(0, accepted(1, "a"));
+  hear(0, PromiseRefused{JobId{1}, std::nullopt}, {ReasonCode::too_slow_alone, 0});
+  const auto text = story_json(*collector_.story(), context_);
+  ASSERT_TRUE(text.has_value());
+  const auto json = nlohmann::json::parse(*text).at("explain");
+  EXPECT_EQ(json.at("answer"), "refused");
+  EXPECT_EQ(json.at("reason").at("code"), "too_slow_alone");
+  EXPECT_TRUE(json.at("earliest_s").is_null());
+  EXPECT_EQ(json.at("asked").at("deadline_s"), 600);
+  EXPECT_TRUE(json.at("plans").empty());
+}
+
+}  // namespace
+}  // namespace weir::report
