@@ -51,7 +51,8 @@ void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
   const std::int64_t full = run.curve.rate_at(static_cast<std::int32_t>(run.block.size)).value;
   const IterationRate drift{std::max<std::int64_t>(1, std::abs(full - run.rate.value))};
   const Work hundredth{run.all.femto_iterations / 100};
-  const Time at = after + std::max(kAtLeast, time_for(hundredth, drift));
+  const Work worth_telling = std::min(hundredth, run.rate * kAtLeast);
+  const Time at = after + std::max(kAtLeast, time_for(worth_telling, drift));
   queue_.push({at, job, false, run.generation, true});
 }
 

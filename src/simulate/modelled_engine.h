@@ -6,7 +6,7 @@
 // start is a change. While it pays it makes no progress.
 //
 // A job that runs as its curve says need not report; one that does not reports each time it has
-// drifted by another hundredth of its work.
+// drifted by another hundredth of its work, or by what it does in ten seconds.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <deque>
 #include <numeric>
+#include <utility>
 
 #include "domain/seeded_rng.h"
 #include "schedule/core/core.h"
@@ -25,6 +27,7 @@ class TrainingRun {
                   cluster, schedule::find_training_policy(config.policy)->size_rule())},
         engine_{core_.state().training.rescale_cost} {
     outcome_.policy = config.policy;
+    speeds_ = job_speeds(workload, config);
     outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
     outcome_.jobs = static_cast<std::int64_t>(workload.jobs.size());
     outcome_.by_job.resize(workload.jobs.size());
@@ -56,8 +59,9 @@ class TrainingRun {
       now_ = next;
       // All of them, whatever the first says.
       const bool has_news = hear_of_outages() | hear_of_releases() | submit_arrivals();
-      const bool must_decide = has_news || wake_up_ <= now_;
+      const bool must_decide = has_news || std::exchange(has_new_plans_, false) || wake_up_ <= now_;
       if (!must_decide) continue;
+      has_new_plans_ = false;
       tell(TimerFired{});
       ++outcome_.decisions;
       wake_up_ = core_.wake_up();
@@ -90,30 +94,31 @@ class TrainingRun {
                : aligned(workload_.jobs[by_arrival_[arrived_]].submitted);
   }
 
-  // The scheduler hears of an end at the next decision, of ranks at once.
+  // The scheduler hears of ends and of progress at the next slot, of ranks at once.
   Time next_happening() {
-    const Time heard = ended_.empty() ? Time::max() : aligned(ended_.front().at);
+    const Time heard = reports_.empty() ? Time::max() : aligned(reports_.front().at);
     return std::min(heard, engine_.next_at());
   }
 
+  // Whether there is something to decide.
   bool hear_of_releases() {
     while (engine_.next_at() <= now_) {
       const auto happening = engine_.take_next();
-      if (happening.is_finish) {
-        ended_.push_back(happening);
-      } else if (happening.is_progress) {
-        tell(ProgressReported{happening.job, engine_.done_at(happening.job, now_)});
+      if (happening.is_finish || happening.is_progress) {
+        reports_.push_back(happening);
       } else {
         tell(RanksReady{happening.job, happening.generation});
       }
     }
     bool any = false;
-    while (!ended_.empty() && aligned(ended_.front().at) <= now_) {
-      const auto ended = ended_.front();
-      ended_.pop_front();
-      TrainingJobOutcome& job = outcome_.by_job[trace_row_[ended.job.value]];
-      job.finished = ended.at;
-      tell(JobFinished{ended.job});
+    for (; !reports_.empty() && aligned(reports_.front().at) <= now_; reports_.pop_front()) {
+      const auto report = reports_.front();
+      if (report.is_progress) {
+        tell(ProgressReported{report.job, engine_.done_at(report.job, now_)});
+        continue;
+      }
+      outcome_of(report.job).finished = report.at;
+      tell(JobFinished{report.job});
       any = true;
     }
     return any;
@@ -164,8 +169,9 @@ class TrainingRun {
     const auto& pool = *core_.state().training.find_pool(record.pool);
     const auto curve = pool.curves.find(record.spec->curve);
     engine_.add(record.job, curve == pool.curves.end() ? Curve{} : *curve->second,
-                work_of_iterations(record.spec->iterations), speed_of(record.job));
+                work_of_iterations(record.spec->iterations), speeds_[row_]);
   }
+  void obey(const TimelineRevised&) { has_new_plans_ = true; }
   void obey(const PromiseAtRisk& record) {
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.warned_at) job.warned_at = now_;
@@ -179,15 +185,6 @@ class TrainingRun {
     engine_.resize(now_, core_.state().training.job(record.job).pool, record);
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.started && !record.block.is_none()) job.started = now_;
-  }
-
-  // Of the job alone, so that it is the same under every policy.
-  std::int64_t speed_of(JobId job) const {
-    const std::int64_t spread = config_.most_speed_permille - config_.least_speed_permille;
-    if (spread == 0) return config_.least_speed_permille;
-    SeededRng rng{config_.seed + job.value * 0x9e3779b97f4a7c15U};
-    return config_.least_speed_permille +
-           static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(spread) + 1));
   }
 
   TrainingJobOutcome& outcome_of(JobId job) { return outcome_.by_job[trace_row_[job.value]]; }
@@ -207,7 +204,7 @@ class TrainingRun {
       if (job.warned_at && on_time) ++outcome_.warned_in_vain;
       if (!job.finished) continue;
       ++outcome_.finished;
-      outcome_.total_completion_time += *job.finished - job.submitted;
+      outcome_.total_completion_seconds += to_seconds(*job.finished - job.submitted);
     }
     outcome_.rescales = engine_.rescales();
     outcome_.gpu_seconds = static_cast<double>(engine_.gpu_time()) / 1e9;
@@ -223,14 +220,28 @@ class TrainingRun {
   std::size_t told_outages_ = 0;
   std::vector<std::size_t> by_arrival_;
   std::size_t arrived_ = 0;
-  std::deque<ModelledEngine::Happening> ended_;  // of which the scheduler has not heard yet
-  std::vector<std::size_t> trace_row_;           // by job id
+  std::deque<ModelledEngine::Happening> reports_;  // of which the scheduler has not heard yet
+  std::vector<std::size_t> trace_row_;             // by job id
   std::size_t row_ = 0;
+  std::vector<std::int64_t> speeds_;  // by row
   Time now_;
   Time wake_up_ = Time::max();
+  bool has_new_plans_ = false;  // since the last decision
 };
 
 }  // namespace
+
+std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload,
+                                     const TrainingRunConfig& config) {
+  SeededRng rng{config.seed};
+  const std::int64_t spread = config.most_speed_permille - config.least_speed_permille;
+  std::vector<std::int64_t> speeds;
+  for (std::size_t row = 0; row < workload.jobs.size(); ++row) {
+    const auto extra = spread == 0 ? 0 : rng.below(static_cast<std::uint64_t>(spread) + 1);
+    speeds.push_back(config.least_speed_permille + static_cast<std::int64_t>(extra));
+  }
+  return speeds;
+}
 
 TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,
                              const std::vector<CurveBook>& curves,

@@ -31,7 +31,7 @@ struct TrainingRunConfig {
   schedule::TrainingConfig training;
   // What jobs really do, of what their curves say: drawn for each job between these two.
   std::int64_t least_speed_permille = 1000;
-  std::int64_t most_speed_permille = 1000;
+  std::int64_t most_speed_permille = 1000;  // see job_speeds()
   std::uint64_t seed = 42;
   std::vector<NodeOutage> outages;
   // Each record, as it is made.
@@ -70,12 +70,17 @@ struct TrainingOutcome {
   std::int64_t finished = 0;
   std::int64_t rescales = 0;
   std::int64_t decisions = 0;
-  Duration total_completion_time{0};  // of finished jobs
+  double total_completion_seconds = 0;  // of finished jobs
   Duration makespan{0};
   double gpu_seconds = 0;
   double wall_seconds = 0;
   std::vector<TrainingJobOutcome> by_job;
 };
+
+// What each job of the workload really does, in permille of its curve: by row, the same under every
+// policy.
+std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload,
+                                     const TrainingRunConfig& config);
 
 TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,
                              const std::vector<CurveBook>& curves, const TrainingRunConfig& config);

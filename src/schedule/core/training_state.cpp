@@ -37,7 +37,10 @@ Work TrainingJob::left_at(Time time) const {
   const Time from = std::max(observed_at, ready_at);
   if (block.is_none() || time <= from) return left;
   const Work done = rate() * (time - from);
-  return done < left ? left - done : Work{};
+  if (done < left) return left - done;
+  // It should be done, and nobody has said so: it is slower than believed.
+  const Work all = work_of_iterations(spec->iterations);
+  return std::min(left, Work{std::max<WideInteger>(1, all.femto_iterations / 100)});
 }
 
 const PoolState& TrainingState::pool_of(const TrainingJob& job) const {

@@ -59,7 +59,8 @@ struct TrainingJob {
   bool has_deadline() const { return spec->deadline_kind != DeadlineKind::none; }
   int level() const { return level_of(*sizes, block.size); }
   IterationRate rate() const;
-  // What is left at that time, as far as the scheduler can know.
+  // What is left at that time, as far as the scheduler can know. Never nothing, before the engine
+  // has said so: a job that should be done has a hundredth left.
   Work left_at(Time time) const;
   friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
 };
