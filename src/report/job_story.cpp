@@ -60,14 +60,27 @@ void JobStoryCollector::note(const Record& record, const TrainingAccepted& accep
   (has_name ? by_name_ : by_number_) = std::move(candidate);
 }
 
+void JobStoryCollector::answer(JobStory& story, JobStory::Answer answer, const Record& record) {
+  story.answer = answer;
+  story.answer_reason = record.reason;
+  story.answered = record.at;
+  story.waits_for_curve = false;
+}
+
 void JobStoryCollector::note(const Record& record, const PromiseMade& made) {
   Candidate* candidate = find(made.job);
   if (candidate == nullptr) return;
   JobStory& story = candidate->story;
-  story.answer = JobStory::Answer::promised;
-  story.answer_reason = record.reason;
-  story.waits_for_curve = false;
-  story.plans.push_back({record.at, made.timeline, record.reason});
+  answer(story, JobStory::Answer::promised, record);
+  if (story.plans.empty() || story.plans.back().timeline != made.timeline)
+    story.plans.push_back({record.at, made.timeline, record.reason});
+}
+
+void JobStoryCollector::note(const Record& record, const PlannedProvisionally& planned) {
+  Candidate* candidate = find(planned.job);
+  if (candidate == nullptr) return;
+  answer(candidate->story, JobStory::Answer::planned, record);
+  candidate->story.plans.push_back({record.at, planned.timeline, record.reason});
 }
 
 void JobStoryCollector::note(const Record& record, const TimelineRevised& revised) {
@@ -82,17 +95,16 @@ void JobStoryCollector::note(const Record& record, const TimelineRevised& revise
 void JobStoryCollector::note(const Record& record, const PromiseRefused& refused) {
   Candidate* candidate = find(refused.job);
   if (candidate == nullptr) return;
-  candidate->story.answer = JobStory::Answer::refused;
-  candidate->story.answer_reason = record.reason;
+  answer(candidate->story, JobStory::Answer::refused, record);
   candidate->story.earliest = refused.earliest;
 }
 
 void JobStoryCollector::note(const Record& record, const JobUnpromised& unpromised) {
   Candidate* candidate = find(unpromised.job);
   if (candidate == nullptr) return;
-  candidate->story.answer = JobStory::Answer::unpromised;
-  candidate->story.answer_reason = record.reason;
-  candidate->story.waits_for_curve = false;
+  answer(candidate->story, JobStory::Answer::unpromised, record);
+  candidate->story.expected_start = unpromised.expected_start;
+  candidate->story.expected_finish = unpromised.expected_finish;
 }
 
 void JobStoryCollector::note(const Record& record, const JobResized& resized) {
@@ -106,12 +118,15 @@ void JobStoryCollector::note(const Record& record, const JobObserved& observed) 
   Candidate* candidate = find(observed.job);
   if (candidate == nullptr) return;
   candidate->left = observed.left;
+  candidate->speed_permille = observed.speed_permille;
   candidate->observed = std::max(record.at, observed.ready_at);
 }
 
-void JobStoryCollector::note(const Record&, const PromiseAtRisk& at_risk) {
-  if (Candidate* candidate = find(at_risk.job))
-    candidate->story.expected_late = at_risk.expected_finish;
+void JobStoryCollector::note(const Record& record, const PromiseAtRisk& at_risk) {
+  Candidate* candidate = find(at_risk.job);
+  if (candidate == nullptr) return;
+  candidate->story.warned = record.at;
+  candidate->story.expected_late = at_risk.expected_finish;
 }
 
 void JobStoryCollector::note(const Record& record, const JobReleased& released) {
@@ -133,8 +148,9 @@ Time JobStoryCollector::end_of(const Candidate& candidate, Time heard) const {
   if (slot_ == Duration{0} || !candidate.observed || curve == curves_.end()) return heard;
   const IterationRate rate =
       curve->second->rate_at(static_cast<std::int32_t>(candidate.story.block().size));
-  if (rate.value <= 0) return heard;
-  const Time end = *candidate.observed + time_for(candidate.left, rate);
+  const IterationRate real{rate.value * candidate.speed_permille / 1000};
+  if (real.value <= 0) return heard;
+  const Time end = *candidate.observed + time_for(candidate.left, real);
   return end <= heard && heard - end < slot_ ? end : heard;
 }
 

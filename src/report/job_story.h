@@ -20,7 +20,7 @@
 namespace weir::report {
 
 struct JobStory {
-  enum class Answer : std::uint8_t { none, promised, unpromised, refused };
+  enum class Answer : std::uint8_t { none, promised, planned, unpromised, refused };
 
   struct Plan {
     Time made;
@@ -41,11 +41,15 @@ struct JobStory {
 
   Answer answer = Answer::none;
   Reason answer_reason;
+  Time answered;
+  std::optional<Time> expected_start;  // of a job without a promise, when it came
+  std::optional<Time> expected_finish;
   std::optional<Time> earliest;        // of a refused job: a deadline that would be promised
   std::vector<std::string> made_room;  // the jobs that were planned anew for it, by name
-  std::vector<Plan> plans;             // of a promised job; the first is the promise
+  std::vector<Plan> plans;             // of a job with a plan; the first was made when it came
   std::vector<Change> changes;         // of its GPUs
-  std::optional<Time> expected_late;   // told that its promise cannot be kept: expected then
+  std::optional<Time> warned;          // when it was told that its promise cannot be kept
+  std::optional<Time> expected_late;   // when it was expected then
   std::optional<Time> ended;
   Reason end_reason;
   Time told_until;  // the last moment that the records tell of
@@ -73,14 +77,17 @@ class JobStoryCollector {
   struct Candidate {
     JobStory story;
     Work left;  // at `observed`, from when on it makes progress
+    std::int64_t speed_permille = 1000;
     std::optional<Time> observed;
   };
   Candidate* find(JobId job);
+  static void answer(JobStory& story, JobStory::Answer answer, const Record& record);
 
   template <class Other>
   void note(const Record&, const Other&) {}
   void note(const Record& record, const TrainingAccepted& accepted);
   void note(const Record& record, const PromiseMade& made);
+  void note(const Record& record, const PlannedProvisionally& planned);
   void note(const Record& record, const TimelineRevised& revised);
   void note(const Record& record, const PromiseRefused& refused);
   void note(const Record& record, const JobUnpromised& unpromised);

@@ -29,6 +29,8 @@ std::string_view answer_name(const JobStory& story) {
   switch (story.answer) {
     case JobStory::Answer::promised:
       return "promised";
+    case JobStory::Answer::planned:
+      return "planned";
     case JobStory::Answer::unpromised:
       return "not_promised";
     case JobStory::Answer::refused:
@@ -73,6 +75,10 @@ Result<std::string> story_json(const JobStory& story, const StoryContext& contex
                {"came_s", seconds(story.came)}, {"answer", answer_name(story)}};
   if (story.answer != JobStory::Answer::none) json["reason"] = reason_json(story.answer_reason);
   if (story.answer == JobStory::Answer::refused) json["earliest_s"] = seconds(story.earliest);
+  if (story.answer == JobStory::Answer::unpromised) {
+    json["expected_start_s"] = seconds(story.expected_start);
+    json["expected_finish_s"] = seconds(story.expected_finish);
+  }
   json["made_room"] = story.made_room;
   json["plans"] = Json::array();
   for (const JobStory::Plan& plan : story.plans)
@@ -89,7 +95,10 @@ Result<std::string> story_json(const JobStory& story, const StoryContext& contex
   if (story.ended && !story.is_finished()) json["cancelled_s"] = seconds(*story.ended);
   if (story.is_finished() && story.has_deadline())
     json["slack_s"] = to_seconds(story.spec->deadline - *story.ended);
-  if (story.expected_late) json["expected_late_s"] = seconds(*story.expected_late);
+  if (story.warned) {
+    json["warned_s"] = seconds(*story.warned);
+    json["expected_late_s"] = seconds(story.expected_late);
+  }
   json["told_until_s"] = seconds(story.told_until);
   if (context.forecast && !story.ended) {
     json["forecast"] = {{"start_s", seconds(context.forecast->start)},

@@ -94,20 +94,44 @@ TEST_F(Story, SaysWhyAPlanWasMadeAnew) {
               HasSubstr("Its plan was made anew 1 time to make room for guest, 1 time because "
                         "jobs were ahead of theirs.\n"));
   EXPECT_THAT(text(), HasSubstr("The plan now, made at 1m10s\n"));
-  EXPECT_THAT(text(), HasSubstr("It waits. Its plan gives it GPUs at 1m10s.\n"));
+  EXPECT_THAT(text(), HasSubstr("It waits for the GPUs of its plan.\n"));
 }
 
 TEST_F(Story, AJobThatWaitsIsToldWhenItWouldRunIfNobodyElseCame) {
   hear(0, accepted(1, "a"));
-  hear(0, JobUnpromised{JobId{1}}, {ReasonCode::no_room, 0});
+  hear(0, JobUnpromised{JobId{1}, at(100), at(650)}, {ReasonCode::no_room, 0});
   context_.forecast = JobForecast{at(120), at(700)};
   EXPECT_THAT(text(),
               HasSubstr("Not promised, but accepted. It cannot be done by then beside the "
-                        "promises already made. It runs when GPUs are left and may be late.\n"));
+                        "promises already made. It runs when GPUs are left and may be late.\n"
+                        "As things stood, it was to start at 1m40s and to finish at 10m50s.\n"));
   EXPECT_THAT(text(),
               HasSubstr("It waits: no GPUs are left for it yet.\n"
                         "If no other job comes, it starts at 2m and finishes at 11m40s, 1m40s "
                         "after its deadline.\n"));
+}
+
+TEST_F(Story, ALargeJobIsPlannedFirstAndPromisedLater) {
+  hear(0, accepted(1, "a"));
+  hear(0, PlannedProvisionally{JobId{1}, {{{at(0), {0, 4}}}, at(500)}},
+       {ReasonCode::larger_than_most, 0});
+  EXPECT_THAT(text(),
+              HasSubstr("Planned at 0s, but not promised yet. It is much larger than most"));
+  hear(90, PromiseMade{JobId{1}, at(600), {{{at(0), {0, 4}}}, at(500)}},
+       {ReasonCode::ahead_of_plan, 0});
+  EXPECT_THAT(text(), HasSubstr("Planned at 0s, promised at 1m30s, when enough of it was done.\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("made anew"))) << "it is the same plan";
+}
+
+TEST_F(Story, WarnsOfAPromiseAtRisk) {
+  hear(0, accepted(1, "a"));
+  hear(0, PromiseMade{JobId{1}, at(600), {{{at(0), {0, 4}}}, at(500)}});
+  hear(60, JobResized{JobId{1}, 1, kNoGpus}, {ReasonCode::node_lost, 3});
+  hear(60, PromiseAtRisk{JobId{1}, at(720)}, {ReasonCode::behind_plan, 0});
+  EXPECT_THAT(text(), HasSubstr("a node under it was lost"));
+  EXPECT_THAT(text(),
+              HasSubstr("At 1m its promise was at risk: it was expected at 12m, 2m after its "
+                        "deadline.\n"));
 }
 
 TEST_F(Story, AJobMayBeNamedByItsNumberUnlessThatIsAName) {

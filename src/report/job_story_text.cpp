@@ -32,6 +32,10 @@ std::string name_of(const StoryContext& context, std::uint64_t job) {
 std::string reason_text(const Reason& reason, const StoryContext& context) {
   if (reason.code == ReasonCode::makes_room)
     return fmt::format("planned anew to make room for {}", name_of(context, reason.detail));
+  if (reason.code == ReasonCode::gives_way)
+    return fmt::format("it was not promised yet and gave way to {}",
+                       name_of(context, reason.detail));
+  if (reason.code == ReasonCode::node_lost) return "a node under it was lost";
   if (reason.code == ReasonCode::fits_after_replan && reason.detail == 1)
     return "there is room for it once 1 other job is planned anew";
   return to_string(reason);
@@ -56,6 +60,10 @@ std::string beside_deadline(const JobStory& story, Time finish) {
   if (slack == Duration{0}) return "just at its deadline";
   return fmt::format("{} {} its deadline", length_text(slack),
                      slack > Duration{0} ? "before" : "after");
+}
+
+bool has_plan(const JobStory& story) {
+  return !story.plans.empty() && story.answer != Answer::unpromised;
 }
 
 std::string asked_text(const JobStory& story) {
@@ -89,20 +97,34 @@ std::string answer_text(const JobStory& story, const StoryContext& context) {
     case Answer::none:
       return "It was not answered yet.\n";
     case Answer::promised: {
-      std::string text = fmt::format("Promised at {}. {}\n", clock_text(story.came), why);
+      std::string text =
+          story.answer_reason.code == ReasonCode::ahead_of_plan
+              ? fmt::format("Planned at {}, promised at {}, when enough of it was done.\n",
+                            clock_text(story.plans.front().made), clock_text(story.answered))
+              : fmt::format("Promised at {}. {}\n", clock_text(story.answered), why);
       if (!story.made_room.empty())
         text += fmt::format("Planned anew for it: {}.\n", some_of(story.made_room));
       return text;
     }
+    case Answer::planned:
+      return fmt::format("Planned at {}, but not promised yet. {}\n", clock_text(story.answered),
+                         why);
     case Answer::refused:
-      return fmt::format("Refused at {}. {}\n", clock_text(story.came), why) + refusal_text(story);
+      return fmt::format("Refused at {}. {}\n", clock_text(story.answered), why) +
+             refusal_text(story);
     case Answer::unpromised:
       break;
   }
   if (!context.makes_promises) return fmt::format("Policy {} promises nothing.\n", context.policy);
-  if (!story.has_deadline()) return "Accepted without a promise. " + why + "\n";
+  const std::string expected =
+      story.expected_start && story.expected_finish
+          ? fmt::format("As things stood, it was to start at {} and to finish at {}.\n",
+                        clock_text(*story.expected_start), clock_text(*story.expected_finish))
+          : "";
+  if (!story.has_deadline()) return "Accepted without a promise. " + why + "\n" + expected;
   return fmt::format("Not promised, but accepted. {} It runs when GPUs are left and may be late.\n",
-                     why);
+                     why) +
+         expected;
 }
 
 std::string plan_table(const JobStory& story, const Timeline& timeline,
@@ -122,22 +144,29 @@ std::string revisions_text(const JobStory& story, const StoryContext& context) {
   if (story.plans.size() < 2) return "";
   std::vector<std::string> guests;
   std::size_t for_guests = 0;
+  std::size_t for_lateness = 0;
+  std::size_t others = 0;
   for (std::size_t i = 1; i < story.plans.size(); ++i) {
     const Reason& reason = story.plans[i].reason;
-    if (reason.code != ReasonCode::makes_room) continue;
+    if (reason.code != ReasonCode::makes_room) {
+      const bool is_late =
+          reason.code == ReasonCode::behind_plan || reason.code == ReasonCode::back_on_plan;
+      ++(is_late ? for_lateness : others);
+      continue;
+    }
     ++for_guests;
     if (std::string name = name_of(context, reason.detail);
         std::find(guests.begin(), guests.end(), name) == guests.end()) {
       guests.push_back(std::move(name));
     }
   }
-  const std::size_t others = story.plans.size() - 1 - for_guests;
   std::vector<std::string> parts;
-  if (for_guests > 0)
-    parts.push_back(
-        fmt::format("{} to make room for {}", counted(for_guests, "time"), some_of(guests)));
-  if (others > 0)
-    parts.push_back(fmt::format("{} because jobs were ahead of theirs", counted(others, "time")));
+  const auto part = [&](std::size_t count, const std::string& why) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", counted(count, "time"), why));
+  };
+  part(for_guests, "to make room for " + some_of(guests));
+  part(for_lateness, "because it was late or GPUs were lost");
+  part(others, "because jobs were ahead of theirs");
   return fmt::format("Its plan was made anew {}.\n", fmt::join(parts, ", "));
 }
 
@@ -185,13 +214,14 @@ std::string forecast_text(const JobStory& story, const StoryContext& context) {
 }
 
 std::string waiting_text(const JobStory& story) {
-  if (story.answer == Answer::promised && !story.started()) {
+  if (has_plan(story) && !story.started()) {
     const auto& steps = story.plans.back().timeline.steps;
-    const auto first = std::find_if(steps.begin(), steps.end(),
-                                    [](const TimelineStep& step) { return !step.block.is_none(); });
-    return first == steps.end()
-               ? "It waits.\n"
-               : fmt::format("It waits. Its plan gives it GPUs at {}.\n", clock_text(first->from));
+    const auto next = std::find_if(steps.begin(), steps.end(), [&](const TimelineStep& step) {
+      return !step.block.is_none() && step.from > story.told_until;
+    });
+    return next == steps.end()
+               ? "It waits for the GPUs of its plan.\n"
+               : fmt::format("It waits. Its plan gives it GPUs at {}.\n", clock_text(next->from));
   }
   if (!story.started()) return "It waits: no GPUs are left for it yet.\n";
   return fmt::format("It is paused since {}.\n", clock_text(story.changes.back().at));
@@ -202,10 +232,10 @@ std::string end_text(const JobStory& story, const StoryContext& context) {
   std::string text = "\n";
   if (const auto start = story.started(); start && *start > story.came)
     text += fmt::format("It waited {} for its first GPUs.\n", length_text(*start - story.came));
-  if (story.expected_late)
-    text +=
-        fmt::format("Its promise could not be kept: expected at {}, {}.\n",
-                    clock_text(*story.expected_late), beside_deadline(story, *story.expected_late));
+  if (story.warned)
+    text += fmt::format("At {} its promise was at risk: it was expected at {}, {}.\n",
+                        clock_text(*story.warned), clock_text(*story.expected_late),
+                        beside_deadline(story, *story.expected_late));
   if (story.is_finished()) {
     return text +
            fmt::format("It finished at {}{}.\n", clock_text(*story.ended),
@@ -216,7 +246,7 @@ std::string end_text(const JobStory& story, const StoryContext& context) {
   text += story.block().is_none()
               ? waiting_text(story)
               : fmt::format("It runs on {}.\n", counted(story.block().size, "GPU"));
-  if (story.answer == Answer::promised && !story.plans.empty())
+  if (has_plan(story))
     text += fmt::format("Its plan ends at {}.\n", clock_text(story.plans.back().timeline.end));
   return text + forecast_text(story, context);
 }

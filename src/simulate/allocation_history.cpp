@@ -40,14 +40,16 @@ void AllocationRecorder::note(const Record& record, const PromiseMade& made) {
   AllocatedJob& job = history_.jobs[made.job.value];
   job.is_promised = true;
   job.answer = record.reason;
-  open_[made.job.value].timeline = made.timeline;
-  open_[made.job.value].plan_since = record.at;
+  take_plan(open_[made.job.value], record.at, made.timeline);
+}
+
+void AllocationRecorder::note(const Record& record, const PlannedProvisionally& planned) {
+  history_.jobs[planned.job.value].answer = record.reason;
+  take_plan(open_[planned.job.value], record.at, planned.timeline);
 }
 
 void AllocationRecorder::note(const Record& record, const TimelineRevised& revised) {
-  Open& open = open_[revised.job.value];
-  count_promised(open, record.at);
-  open.timeline = revised.timeline;
+  take_plan(open_[revised.job.value], record.at, revised.timeline);
 }
 
 void AllocationRecorder::note(const Record& record, const PromiseRefused& refused) {
@@ -59,6 +61,7 @@ void AllocationRecorder::note(const Record& record, const PromiseRefused& refuse
 
 void AllocationRecorder::note(const Record& record, const JobUnpromised& unpromised) {
   history_.jobs[unpromised.job.value].answer = record.reason;
+  take_plan(open_[unpromised.job.value], record.at, {});
 }
 
 void AllocationRecorder::note(const Record& record, const JobResized& resized) {
@@ -74,6 +77,11 @@ void AllocationRecorder::note(const Record& record, const JobReleased& released)
   if (released.job.value >= open_.size()) return;  // not a training job
   close(open_[released.job.value], record.at);
   history_.jobs[released.job.value].ended = record.at;
+}
+
+void AllocationRecorder::take_plan(Open& open, Time at, Timeline timeline) {
+  count_promised(open, at);
+  open.timeline = std::move(timeline);
 }
 
 void AllocationRecorder::count_promised(Open& open, Time until) {

@@ -70,11 +70,14 @@ class AllocationRecorder {
   void note(const Record&, const Other&) {}
   void note(const Record& record, const TrainingAccepted& accepted);
   void note(const Record& record, const PromiseMade& made);
+  void note(const Record& record, const PlannedProvisionally& planned);
   void note(const Record& record, const TimelineRevised& revised);
   void note(const Record& record, const PromiseRefused& refused);
   void note(const Record& record, const JobUnpromised& unpromised);
   void note(const Record& record, const JobResized& resized);
   void note(const Record& record, const JobReleased& released);
+  // From then on that plan is in force.
+  void take_plan(Open& open, Time at, Timeline timeline);
   // Adds what the plan in force had for the span since it was looked at last.
   void count_promised(Open& open, Time until);
   void close(Open& open, Time at);

@@ -62,7 +62,7 @@ TEST(AllocationHistory, ARevisedPlanCountsFromItsRevision) {
 TEST(AllocationHistory, JobsWithoutAPromiseHaveNothingPromised) {
   AllocationRecorder recorder;
   recorder.hear(record(5, accepted(1)));
-  recorder.hear(record(5, JobUnpromised{JobId{1}}));
+  recorder.hear(record(5, JobUnpromised{JobId{1}, {}, {}}));
   recorder.hear(record(6, JobResized{JobId{1}, 1, {0, 1}}));
   recorder.hear(record(7, accepted(2)));
   recorder.hear(record(9, PromiseRefused{JobId{2}, at(99)}, ReasonCode::no_room));

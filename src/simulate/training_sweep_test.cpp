@@ -55,7 +55,7 @@ TEST(TrainingSweep, GivesTheSameOnAnyNumberOfThreads) {
   ASSERT_EQ(one.size(), three.size());
   for (std::size_t i = 0; i < one.size(); ++i) {
     EXPECT_EQ(one[i].outcome.met, three[i].outcome.met);
-    EXPECT_EQ(one[i].outcome.total_completion_time, three[i].outcome.total_completion_time);
+    EXPECT_EQ(one[i].outcome.total_completion_seconds, three[i].outcome.total_completion_seconds);
     EXPECT_EQ(one[i].outcome.rescales, three[i].outcome.rescales);
   }
 }
