@@ -234,8 +234,16 @@ std::optional<Arrangement> arrange_all(std::span<const PlanToArrange> plans, con
   return Sweep{plans, closed, now}.run();
 }
 
-std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes, GpuBlock present,
-                                    std::span<const OtherTimeline> others, const BlockMap& closed) {
+void FixedTimelines::add(const Timeline& timeline, Time end) {
+  for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
+    const TimelineStep& step = timeline.steps[i];
+    const Time to = std::min(timeline.end_of(i), end);
+    if (!step.block.is_none() && step.from < to) uses_.push_back({step.from, to, step.block});
+  }
+}
+
+std::optional<Timeline> FixedTimelines::arrange(const SizePlan& plan, const SizeTable& sizes,
+                                                GpuBlock present) const {
   Timeline timeline;
   timeline.end = plan.end;
   GpuBlock last = present;
@@ -249,15 +257,10 @@ std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes
       last = kNoGpus;
       continue;
     }
-    BlockMap taken = closed;
-    for (const OtherTimeline& other : others) {
-      if (other.end <= from) continue;
-      const Timeline& timeline_of_other = *other.timeline;
-      for (std::size_t i = 0; i < timeline_of_other.steps.size(); ++i) {
-        if (timeline_of_other.steps[i].from >= to) break;
-        const Time until = std::min(timeline_of_other.end_of(i), other.end);
-        if (until > from) taken.cover(timeline_of_other.steps[i].block);
-      }
+    // What anybody uses at any time of the step.
+    BlockMap taken = *closed_;
+    for (const Use& use : uses_) {
+      if (use.from < to && from < use.to) taken.cover(use.block);
     }
     std::optional<GpuBlock> block;
     if (!last.is_none() && taken.is_free(enclosing(last, gpus))) block = enclosing(last, gpus);
@@ -268,6 +271,13 @@ std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes
     last = *block;
   }
   return timeline;
+}
+
+std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes, GpuBlock present,
+                                    std::span<const OtherTimeline> others, const BlockMap& closed) {
+  FixedTimelines fixed{closed};
+  for (const OtherTimeline& other : others) fixed.add(*other.timeline, other.end);
+  return fixed.arrange(plan, sizes, present);
 }
 
 }  // namespace weir::schedule

@@ -40,8 +40,30 @@ struct OtherTimeline {
   Time end;  // not later than its own
 };
 
-// One more plan beside timelines that stay as they are. A job that begins with the size it has
-// begins where it is.
+// Timelines that stay as they are, and room for more beside them.
+class FixedTimelines {
+ public:
+  explicit FixedTimelines(const BlockMap& closed) : closed_{&closed} {}
+
+  // Until `end`, which is not later than its own.
+  void add(const Timeline& timeline, Time end);
+
+  // A timeline for the plan that touches none of them. A job that begins with the size it has
+  // begins where it is.
+  std::optional<Timeline> arrange(const SizePlan& plan, const SizeTable& sizes,
+                                  GpuBlock present) const;
+
+ private:
+  struct Use {
+    Time from;
+    Time to;
+    GpuBlock block;
+  };
+  const BlockMap* closed_;
+  std::vector<Use> uses_;
+};
+
+// One more plan beside timelines that stay as they are.
 std::optional<Timeline> arrange_one(const SizePlan& plan, const SizeTable& sizes, GpuBlock present,
                                     std::span<const OtherTimeline> others, const BlockMap& closed);
 

@@ -106,6 +106,20 @@ class Filling {
     return rules_.now;
   }
 
+  // Whether the largest sizes that fit, at no price, would do so much by the deadline. If not, no
+  // plan does.
+  bool could_ever_do(Work need) const {
+    Work done;
+    for (std::size_t i = first_piece_; i < profile_.size(); ++i) {
+      const Time from = std::max(profile_.begin_of(i), rules_.now);
+      if (from >= job_.deadline) return false;
+      const Duration length = std::min(profile_.end_of(i), job_.deadline) - from;
+      done += rate(fitting(profile_.free_in(i), levels() - 1)) * length;
+      if (done >= need) return true;
+    }
+    return false;
+  }
+
   IterationRate rate(int level) const {
     return level == kPaused ? IterationRate{0} : sizes_[static_cast<std::size_t>(level)].rate;
   }
@@ -219,6 +233,8 @@ std::optional<SizePlan> fill(const CapacityProfile& profile, const JobToFill& jo
                              const FillRules& rules) {
   if (job.deadline <= rules.now) return std::nullopt;
   Filling filling{profile, job, rules};
+  // Most jobs that do not fit would not fit if changes were free and reserves not wanted.
+  if (!filling.could_ever_do(job.left)) return std::nullopt;
   for (const int reserve : rules.reserves) {
     if (auto plan = fill_with_reserve(filling, job, rules, reserve)) return plan;
   }

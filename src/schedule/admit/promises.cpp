@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "schedule/admit/arrange.h"
 
@@ -18,7 +20,8 @@ constexpr int kRepairs = 8;
 // With more jobs than this only some are planned anew, on a coarser profile, so that an answer
 // takes milliseconds.
 constexpr std::size_t kAllPlannedAnew = 512;
-constexpr std::ptrdiff_t kSomePlannedAnew = 128;
+constexpr std::size_t kLookedAt = 1024;
+constexpr std::size_t kSomePlannedAnew = 64;
 constexpr std::int64_t kCoarseParts = 64;
 
 // Giving back less than this is not worth a record.
@@ -103,6 +106,12 @@ void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& ti
   }
 }
 
+void take(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
+  const std::size_t first = changes.size();
+  give_back(changes, timeline, end);
+  for (std::size_t i = first; i < changes.size(); ++i) changes[i].by = -changes[i].by;
+}
+
 // The sizes of a timeline from now on.
 SizePlan size_plan(const Timeline& timeline, Time end, const SizeTable& sizes, Time now) {
   SizePlan plan;
@@ -156,11 +165,11 @@ Promises::Promises(const PoolView& view, const TrainingJob& newcomer, std::optio
     if (timeline.end > view.now) give_back(changes, timeline, timeline.end);
     profile_.apply(std::move(changes));
   }
-  trim();
 }
 
 // Jobs that are ahead of their timeline give its end back, less the reserve.
 void Promises::trim() {
+  if (std::exchange(is_trimmed_, true)) return;
   std::vector<CapacityProfile::Change> changes;
   for (Kept& kept : promised_) {
     const TrainingJob& job = *kept.job;
@@ -182,10 +191,14 @@ void Promises::trim() {
 
 std::optional<Promise> Promises::promise_by(Time deadline) {
   if (auto promise = insert(deadline)) return promise;
+  if (!is_trimmed_) {
+    trim();
+    if (auto promise = insert(deadline)) return promise;
+  }
+  if (promised_.size() > kAllPlannedAnew) return replan_some(deadline);
   // A large reserve of one job can be what another lacks: with less of it for all, both may fit.
   for (std::size_t first = 0; first < kReserves.size(); ++first) {
-    if (auto promise = replan(deadline, std::span{kReserves}.subspan(first))) return promise;
-    if (promised_.size() > kAllPlannedAnew) break;
+    if (auto promise = replan_all(deadline, std::span{kReserves}.subspan(first))) return promise;
   }
   return std::nullopt;
 }
@@ -194,10 +207,9 @@ std::optional<Promise> Promises::insert(Time deadline) {
   const FillRules rules{view_.now, view_.config.slot, kReserves};
   const auto plan = fill(profile_, to_fill(newcomer_, view_.now, deadline), rules);
   if (!plan) return std::nullopt;
-  std::vector<OtherTimeline> others;
-  others.reserve(promised_.size());
-  for (const Kept& kept : promised_) others.push_back({&kept.job->timeline, kept.end});
-  auto timeline = arrange_one(*plan, *newcomer_.sizes, newcomer_.block, others, view_.pool.closed);
+  FixedTimelines others{view_.pool.closed};
+  for (const Kept& kept : promised_) others.add(kept.job->timeline, kept.end);
+  auto timeline = others.arrange(*plan, *newcomer_.sizes, newcomer_.block);
   if (!timeline) return std::nullopt;
   Promise promise{deadline, std::move(*timeline), {}, {ReasonCode::fits_beside_promises, 0}};
   for (const Kept& kept : promised_) {
@@ -207,51 +219,18 @@ std::optional<Promise> Promises::insert(Time deadline) {
   return promise;
 }
 
-// All of them, if they are not too many; else those that can wait longest.
-std::vector<std::size_t> Promises::jobs_to_replan(Time deadline) const {
-  std::vector<std::pair<Duration, std::size_t>> by_laxity;
-  by_laxity.reserve(promised_.size());
-  const bool has_many = promised_.size() > kAllPlannedAnew;
-  for (std::size_t i = 0; i < promised_.size(); ++i) {
-    const TrainingJob& job = *promised_[i].job;
-    if (job.is_at_risk || promised_[i].end <= view_.now) continue;
-    if (has_many && job.timeline.steps.front().from >= deadline) continue;
-    by_laxity.emplace_back(laxity(job, view_.now, job.spec->deadline), i);
-  }
-  if (has_many && by_laxity.size() > kSomePlannedAnew) {
-    std::nth_element(by_laxity.begin(), by_laxity.end() - kSomePlannedAnew, by_laxity.end());
-    by_laxity.erase(by_laxity.begin(), by_laxity.end() - kSomePlannedAnew);
-  }
-  std::vector<std::size_t> chosen;
-  chosen.reserve(by_laxity.size());
-  for (const auto& [slack, i] : by_laxity) chosen.push_back(i);
-  return chosen;
-}
-
-std::optional<Promise> Promises::replan(Time deadline, std::span<const int> reserves) {
-  const std::vector<std::size_t> chosen = jobs_to_replan(deadline);
-  const bool are_all = chosen.size() == promised_.size();
-  // What those have who are not planned anew stays taken.
-  CapacityProfile others = are_all ? CapacityProfile{view_.now, view_.pool.gpus_up()} : profile_;
-  if (!are_all) {
-    std::vector<CapacityProfile::Change> changes;
-    for (const std::size_t i : chosen)
-      give_back(changes, promised_[i].job->timeline, promised_[i].end);
-    others.apply(std::move(changes));
-    if (promised_.size() > kAllPlannedAnew) others = others.coarsened(kCoarseParts);
-  }
-  // The newcomer comes last in `jobs`.
-  std::vector<JobToFill> jobs;
+// Plans jobs one after the other, the least laxity first, on what others leave. A job that finds no
+// room comes first in the next attempt. Nothing when the attempts are used up.
+std::optional<std::vector<SizePlan>> Promises::plan_in_order(const std::vector<JobToFill>& jobs,
+                                                             const CapacityProfile& others,
+                                                             std::span<const int> reserves,
+                                                             int repairs) {
   std::vector<std::pair<Duration, std::size_t>> order;
-  jobs.reserve(chosen.size() + 1);
-  for (const std::size_t i : chosen)
-    jobs.push_back(to_fill(*promised_[i].job, view_.now, promised_[i].job->spec->deadline));
-  jobs.push_back(to_fill(newcomer_, view_.now, deadline));
   for (std::size_t i = 0; i < jobs.size(); ++i) order.emplace_back(laxity(jobs[i], view_.now), i);
   std::sort(order.begin(), order.end());
   const FillRules rules{view_.now, view_.config.slot, reserves};
   std::vector<SizePlan> plans(jobs.size());
-  // Plans all in that order; the first that found no room, or none.
+  // The first that found no room, or none.
   const auto plan_all = [&] {
     CapacityProfile profile = others;
     for (auto at = order.begin(); at != order.end(); ++at) {
@@ -264,16 +243,110 @@ std::optional<Promise> Promises::replan(Time deadline, std::span<const int> rese
     return order.end();
   };
   auto failed = plan_all();
-  const int repairs = promised_.size() > kAllPlannedAnew ? 0 : kRepairs;
-  for (int repair = 0; repair < repairs && failed != order.end(); ++repair) {
+  for (; repairs > 0 && failed != order.end(); --repairs) {
     std::rotate(order.begin(), failed, failed + 1);
     failed = plan_all();
   }
-  if (failed != order.end()) {
-    obstacle_ = ReasonCode::no_room;
-    return std::nullopt;
+  if (failed == order.end()) return plans;
+  obstacle_ = ReasonCode::no_room;
+  return std::nullopt;
+}
+
+std::optional<Promise> Promises::replan_all(Time deadline, std::span<const int> reserves) {
+  // Jobs whose promise is broken anyway keep what they have.
+  std::vector<std::size_t> chosen;
+  std::vector<JobToFill> jobs;  // the newcomer last
+  CapacityProfile others{view_.now, view_.pool.gpus_up()};
+  std::vector<CapacityProfile::Change> kept;
+  for (std::size_t i = 0; i < promised_.size(); ++i) {
+    const TrainingJob& job = *promised_[i].job;
+    if (promised_[i].end <= view_.now) continue;
+    if (job.is_at_risk) {
+      take(kept, job.timeline, promised_[i].end);
+      continue;
+    }
+    chosen.push_back(i);
+    jobs.push_back(to_fill(job, view_.now, job.spec->deadline));
   }
-  return arranged(deadline, chosen, plans);
+  jobs.push_back(to_fill(newcomer_, view_.now, deadline));
+  others.apply(std::move(kept));
+  const auto plans = plan_in_order(jobs, others, reserves, kRepairs);
+  if (!plans) return std::nullopt;
+  return arranged(deadline, chosen, *plans);
+}
+
+// With many jobs: only those that can wait longest, of those that came last, and no one else moves.
+std::optional<Promise> Promises::replan_some(Time deadline) {
+  std::vector<std::pair<Duration, std::size_t>> flexible;
+  const std::size_t count = promised_.size();
+  for (std::size_t i = count - std::min(count, kLookedAt); i < count; ++i) {
+    const TrainingJob& job = *promised_[i].job;
+    if (job.is_at_risk || promised_[i].end <= view_.now) continue;
+    if (job.timeline.steps.front().from >= deadline) continue;
+    flexible.emplace_back(laxity(job, view_.now, job.spec->deadline), i);
+  }
+  std::sort(flexible.begin(), flexible.end(), std::greater<>{});
+  if (flexible.size() > kSomePlannedAnew) flexible.resize(kSomePlannedAnew);
+  std::vector<CapacityProfile::Change> changes;
+  std::vector<JobToFill> jobs;  // the newcomer last
+  for (const auto& [slack, i] : flexible) {
+    give_back(changes, promised_[i].job->timeline, promised_[i].end);
+    jobs.push_back(to_fill(*promised_[i].job, view_.now, promised_[i].job->spec->deadline));
+  }
+  jobs.push_back(to_fill(newcomer_, view_.now, deadline));
+  CapacityProfile others = profile_;
+  others.apply(std::move(changes));
+  others = others.coarsened(kCoarseParts);
+  obstacle_ = ReasonCode::no_room;
+  if (!fill(others, jobs.back(), {view_.now, view_.config.slot, kReserves})) return std::nullopt;
+  const auto plans = plan_in_order(jobs, others, kReserves, 0);
+  if (!plans) return std::nullopt;
+  return arranged_beside(deadline, flexible, *plans);
+}
+
+// Blocks for the new plans; everybody else stays. The large ones choose first.
+std::optional<Promise> Promises::arranged_beside(
+    Time deadline, const std::vector<std::pair<Duration, std::size_t>>& replanned,
+    const std::vector<SizePlan>& plans) {
+  std::vector<std::uint8_t> is_replanned(promised_.size(), 0);
+  for (const auto& [slack, i] : replanned) is_replanned[i] = 1;
+  FixedTimelines fixed{view_.pool.closed};
+  for (std::size_t i = 0; i < promised_.size(); ++i) {
+    if (is_replanned[i] == 0) fixed.add(promised_[i].job->timeline, promised_[i].end);
+  }
+  const auto job_at = [&](std::size_t k) -> const TrainingJob& {
+    return k == replanned.size() ? newcomer_ : *promised_[replanned[k].second].job;
+  };
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return (*job_at(a).sizes)[static_cast<std::size_t>(plans[a].top_level)].gpus >
+           (*job_at(b).sizes)[static_cast<std::size_t>(plans[b].top_level)].gpus;
+  });
+  Promise promise;
+  promise.deadline = deadline;
+  for (const std::size_t k : order) {
+    auto timeline = fixed.arrange(plans[k], *job_at(k).sizes, job_at(k).block);
+    if (!timeline) {
+      obstacle_ = ReasonCode::no_block;
+      return std::nullopt;
+    }
+    fixed.add(*timeline, timeline->end);
+    if (k == replanned.size()) {
+      promise.timeline = std::move(*timeline);
+    } else {
+      promise.revised.emplace_back(promised_[replanned[k].second].id, std::move(*timeline));
+    }
+  }
+  for (std::size_t i = 0; i < promised_.size(); ++i) {
+    const Kept& kept = promised_[i];
+    if (is_replanned[i] == 0 && kept.end != kept.job->timeline.end)
+      promise.revised.emplace_back(kept.id, cut_off(kept.job->timeline, kept.end));
+  }
+  std::sort(promise.revised.begin(), promise.revised.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  promise.reason = {ReasonCode::fits_after_replan, promise.revised.size()};
+  return promise;
 }
 
 // Blocks for all plans: the new ones, and those of jobs that keep their sizes.

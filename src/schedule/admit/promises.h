@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "schedule/admit/capacity_profile.h"
@@ -58,16 +59,23 @@ class Promises {
   };
 
   std::optional<Promise> insert(Time deadline);
-  std::optional<Promise> replan(Time deadline, std::span<const int> reserves);
-  std::vector<std::size_t> jobs_to_replan(Time deadline) const;
+  std::optional<Promise> replan_all(Time deadline, std::span<const int> reserves);
+  std::optional<Promise> replan_some(Time deadline);
+  std::optional<std::vector<SizePlan>> plan_in_order(const std::vector<JobToFill>& jobs,
+                                                     const CapacityProfile& others,
+                                                     std::span<const int> reserves, int repairs);
   std::optional<Promise> arranged(Time deadline, const std::vector<std::size_t>& replanned,
                                   const std::vector<SizePlan>& plans);
+  std::optional<Promise> arranged_beside(
+      Time deadline, const std::vector<std::pair<Duration, std::size_t>>& replanned,
+      const std::vector<SizePlan>& plans);
   void trim();
 
   const PoolView& view_;
   const TrainingJob& newcomer_;
   std::vector<Kept> promised_;
   CapacityProfile profile_;
+  bool is_trimmed_ = false;  // jobs that are ahead have given back what they do not need
   ReasonCode obstacle_ = ReasonCode::no_room;
 };
 
