@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every command that the documentation shows in a ```sh block, page by page, each page in an empty folder.
+# Runs every command that the documentation shows in a ```sh block, page by page, each page in a folder that has
+# nothing but the examples.
 # An example that no longer works is a failing test, and so is an output that the page shows and the commands no
 # longer print (plain ``` blocks).
 #
@@ -12,6 +13,7 @@ PATH="$(cd "$1" && pwd):$PATH"
 failed=0
 for page in README.md docs/tasks/*.md; do
   work=$(mktemp -d)
+  cp -r examples "$work/examples"
   awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" >"$work/commands.sh"
   awk '/^```$/ { on = !on && !sh; sh = 0; next } /^```sh$/ { sh = 1 } on' "$page" >"$work/shown.txt"
   if (cd "$work" && bash -euo pipefail commands.sh >output.txt 2>&1 && ! grep -vxFf output.txt shown.txt); then

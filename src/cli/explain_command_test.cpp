@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_testing.h"
@@ -57,6 +60,36 @@ TEST_F(Explain, TellsARefusedJobItsEarliestDeadline) {
   EXPECT_THAT(ran.out, HasSubstr("The earliest deadline that can be promised is "));
   const Ran without = explain({"--job", "last-minute", "--counter-offers", "off"});
   EXPECT_THAT(without.out, HasSubstr("No other deadline is offered."));
+}
+
+// Without the gate, which is about other jobs and may refuse this one at the next deadline too.
+TEST_F(Explain, TheEarliestDeadlineIsPromisedToWhoAsksForIt) {
+  std::ifstream file{kExamples / "night.yaml"};
+  const std::string jobs{std::istreambuf_iterator<char>{file}, {}};
+  // Name, deadline as written, submission in hours.
+  struct Refused {
+    std::string name, deadline;
+    double submitted;
+  };
+  for (const Refused& job :
+       {Refused{"tokyo-photos", "deadline: 3h", 7}, Refused{"standup-demo", "deadline: 90m", 10},
+        Refused{"last-minute", "deadline: 45m", 11}}) {
+    const Ran ran = explain({"--job", job.name, "--gate", "off", "--json"});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const Json first = Json::parse(ran.out)["explain"];
+    ASSERT_EQ(first["answer"], "refused") << job.name;
+    const double offered = std::ceil(first["earliest_s"].get<double>());
+    std::string asked_again = jobs;
+    const std::size_t at = asked_again.find(job.deadline, asked_again.find("name: " + job.name));
+    asked_again.replace(
+        at, job.deadline.size(),
+        "deadline: " + std::to_string(static_cast<int>(offered - 3600 * job.submitted)) + "s");
+    night_[3] = folder_.write("again.yaml", asked_again).string();
+    const Ran again = explain({"--job", job.name, "--gate", "off", "--json"});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(Json::parse(again.out)["explain"]["answer"], "promised") << job.name;
+    night_[3] = (kExamples / "night.yaml").string();
+  }
 }
 
 TEST_F(Explain, WithAtTellsTheStateThenAndWhatWouldBecomeOfIt) {

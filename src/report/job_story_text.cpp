@@ -82,7 +82,8 @@ std::string asked_text(const JobStory& story) {
 
 std::string refusal_text(const JobStory& story) {
   if (!story.earliest) return "No other deadline is offered.\n";
-  const Time earliest = *story.earliest;
+  // A whole second, and not one too early: who asks for it is to get it.
+  const Time earliest = std::chrono::ceil<std::chrono::seconds>(*story.earliest);
   return fmt::format(
       "The earliest deadline that can be promised is {}: {} after it came, {} later than asked.\n",
       clock_text(earliest), length_text(earliest - story.came),
