@@ -98,9 +98,10 @@ class TrainingJobBuilder {
     spec_.iterations = count;
     return *this;
   }
-  TrainingJobBuilder& deadline(std::int64_t second) {
+  TrainingJobBuilder& deadline(std::int64_t second) { return deadline(at_second(second)); }
+  TrainingJobBuilder& deadline(Time time) {
     spec_.deadline_kind = DeadlineKind::hard;
-    spec_.deadline = at_second(second);
+    spec_.deadline = time;
     return *this;
   }
   TrainingJobBuilder& soft_deadline(std::int64_t second) {

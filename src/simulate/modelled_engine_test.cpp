@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/modelled_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::simulate {
+namespace {
+
+// A start costs 2 s and 3 s per doubling: 5 s for one GPU, 8 s for two; 2 s for a known group.
+const schedule::RescaleCost kCost{from_seconds(2), from_seconds(3)};
+const PoolIndex kPool{0};
+const JobId kJob{1};
+
+Time second(std::int64_t number) {
+  return Time{from_seconds(number)};
+}
+
+// 10/s on one GPU, 15/s on two.
+Curve a_curve() {
+  return Curve{{{1, IterationRate{10'000'000}}, {2, IterationRate{15'000'000}}}};
+}
+
+class Engine : public ::testing::Test {
+ protected:
+  Engine() { engine.add(kJob, a_curve(), work_of_iterations(1000), 1000); }
+
+  void give(std::int64_t at, GpuBlock block, JobId job = kJob) {
+    engine.resize(second(at), kPool, JobResized{job, ++generation, block});
+  }
+  // When the job ends, if nothing else is done.
+  Time finish() {
+    while (engine.next_at() != Time::max()) {
+      const auto happening = engine.take_next();
+      if (happening.is_finish) return happening.at;
+    }
+    return Time::max();
+  }
+  double done(std::int64_t at) const { return to_iterations(engine.done_at(kJob, second(at))); }
+
+  ModelledEngine engine{kCost};
+  std::uint32_t generation = 0;
+};
+
+TEST_F(Engine, AJobWithoutGpusDoesNothing) {
+  EXPECT_EQ(engine.next_at(), Time::max());
+  EXPECT_EQ(done(100), 0);
+}
+
+TEST_F(Engine, AStartPaysTheFullPriceAndThenTheJobRunsAsItsCurveSays) {
+  give(10, {0, 1});
+  EXPECT_EQ(done(15), 0);
+  EXPECT_EQ(done(16), 10);
+  EXPECT_EQ(engine.next_at(), second(15));  // its ranks are ready
+  EXPECT_EQ(finish(), second(115));
+  EXPECT_EQ(engine.rescales(), 1);
+}
+
+TEST_F(Engine, ANewGroupPaysInFullAndAKnownOneTheBaseOnly) {
+  give(0, {0, 1});
+  give(25, {0, 2});  // 200 done; ready at 33
+  EXPECT_EQ(done(33), 200);
+  EXPECT_EQ(done(35), 230);
+  give(35, {0, 1});  // known: ready at 37
+  EXPECT_EQ(done(37), 230);
+  EXPECT_EQ(finish(), second(37 + 77));
+  EXPECT_EQ(engine.rescales_of(kJob), 3);
+}
+
+TEST_F(Engine, AGroupThatAnotherJobFormedIsKnownInThatPoolOnly) {
+  const JobId other{2};
+  const JobId elsewhere{3};
+  engine.add(other, a_curve(), work_of_iterations(100), 1000);
+  engine.add(elsewhere, a_curve(), work_of_iterations(100), 1000);
+  give(0, {4, 1}, other);
+  give(50, {4, 1});
+  EXPECT_EQ(done(53), 10);
+  engine.resize(second(50), PoolIndex{1}, JobResized{elsewhere, 1, {4, 1}});
+  EXPECT_EQ(engine.done_at(elsewhere, second(55)), Work{});
+  EXPECT_EQ(engine.done_at(elsewhere, second(56)), work_of_iterations(10));
+}
+
+TEST_F(Engine, TheSameFirstGpuInAnotherSizeIsAnotherGroup) {
+  give(0, {0, 2});
+  give(10, {0, 1});  // 30 done; full price
+  EXPECT_EQ(done(15), 30);
+  EXPECT_EQ(done(16), 40);
+}
+
+TEST_F(Engine, AChangeDuringThePaymentBeginsANewOne) {
+  give(0, {0, 1});
+  give(4, {0, 2});
+  EXPECT_EQ(done(12), 0);
+  EXPECT_EQ(done(13), 15);
+  EXPECT_EQ(engine.next_at(), second(12));  // nothing is heard of the first generation
+  EXPECT_EQ(engine.take_next().generation, 2U);
+}
+
+TEST_F(Engine, APauseKeepsWhatWasDoneAndTheReturnIsPaid) {
+  give(0, {0, 1});
+  give(25, kNoGpus);
+  EXPECT_EQ(done(100), 200);
+  EXPECT_EQ(engine.next_at(), Time::max());
+  give(100, {0, 1});  // known
+  EXPECT_EQ(finish(), second(102 + 80));
+  EXPECT_EQ(engine.rescales(), 2);  // a pause is none
+}
+
+TEST_F(Engine, AFinishIsRoundedUpToTheNextNanosecond) {
+  const JobId slow{2};
+  engine.add(slow, Curve{{{1, IterationRate{3'000'000}}}}, work_of_iterations(1), 1000);
+  give(0, {0, 1}, slow);
+  EXPECT_EQ(finish(), second(5) + Duration{333'333'334});
+}
+
+TEST_F(Engine, AJobSlowerThanItsCurveTakesLonger) {
+  const JobId slow{2};
+  engine.add(slow, a_curve(), work_of_iterations(900), 900);
+  give(0, {0, 1}, slow);
+  EXPECT_EQ(engine.done_at(slow, second(6)), work_of_iterations(9));
+  EXPECT_EQ(finish(), second(105));
+}
+
+TEST_F(Engine, NobodyDoesMoreThanTheirWork) {
+  give(0, {0, 1});
+  EXPECT_EQ(done(100'000), 1000);
+}
+
+TEST_F(Engine, CountsTheGpuTimeItHandedOutAlsoWhileAJobPays) {
+  give(0, {0, 1});
+  give(20, {0, 2});
+  give(30, kNoGpus);
+  EXPECT_EQ(engine.gpu_time(), WideInteger{40} * from_seconds(1).count());
+}
+
+}  // namespace
+}  // namespace weir::simulate
