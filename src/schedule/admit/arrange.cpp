@@ -234,12 +234,16 @@ std::optional<Arrangement> arrange_all(std::span<const PlanToArrange> plans, con
   return Sweep{plans, closed, now}.run();
 }
 
-void FixedTimelines::add(const Timeline& timeline, Time end) {
+std::size_t FixedTimelines::add(const Timeline& timeline, Time end) {
+  const std::size_t number = ends_.size();
+  ends_.push_back(end);
   for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
     const TimelineStep& step = timeline.steps[i];
-    const Time to = std::min(timeline.end_of(i), end);
-    if (!step.block.is_none() && step.from < to) uses_.push_back({step.from, to, step.block});
+    if (!step.block.is_none())
+      uses_.push_back(
+          {step.from, timeline.end_of(i), step.block, static_cast<std::uint32_t>(number)});
   }
+  return number;
 }
 
 std::optional<Timeline> FixedTimelines::arrange(const SizePlan& plan, const SizeTable& sizes,
@@ -260,8 +264,9 @@ std::optional<Timeline> FixedTimelines::arrange(const SizePlan& plan, const Size
     // What anybody uses at any time of the step.
     BlockMap taken = *closed_;
     for (const Use& use : uses_) {
-      if (use.from < to && from < use.to) taken.cover(use.block);
+      if (use.from < to && from < use.to && from < ends_[use.number]) taken.cover_later(use.block);
     }
+    taken.count_free();
     std::optional<GpuBlock> block;
     if (!last.is_none() && taken.is_free(enclosing(last, gpus))) block = enclosing(last, gpus);
     const bool must_stay = s == 0 && gpus == present.size;

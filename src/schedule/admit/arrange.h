@@ -6,6 +6,7 @@
 // moved only at the expense of its own reserve.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,8 +46,10 @@ class FixedTimelines {
  public:
   explicit FixedTimelines(const BlockMap& closed) : closed_{&closed} {}
 
-  // Until `end`, which is not later than its own.
-  void add(const Timeline& timeline, Time end);
+  // Until `end`, which is not later than its own. Returns its number, from 0.
+  std::size_t add(const Timeline& timeline, Time end);
+  // It ends then, if that is earlier than before; Time::min() takes it away.
+  void cut_off(std::size_t number, Time end) { ends_[number] = std::min(ends_[number], end); }
 
   // A timeline for the plan that touches none of them. A job that begins with the size it has
   // begins where it is.
@@ -58,9 +61,11 @@ class FixedTimelines {
     Time from;
     Time to;
     GpuBlock block;
+    std::uint32_t number = 0;  // of the timeline
   };
   const BlockMap* closed_;
   std::vector<Use> uses_;
+  std::vector<Time> ends_;  // by number
 };
 
 // One more plan beside timelines that stay as they are.

@@ -21,8 +21,10 @@ constexpr int kRepairs = 8;
 // takes milliseconds.
 constexpr std::size_t kAllPlannedAnew = 512;
 constexpr std::size_t kLookedAt = 1024;
-constexpr std::size_t kSomePlannedAnew = 64;
+constexpr std::size_t kSomePlannedAnew = 32;
 constexpr std::int64_t kCoarseParts = 64;
+constexpr std::int64_t kFineParts = 256;
+constexpr std::size_t kManyPieces = 4096;
 
 // Giving back less than this is not worth a record.
 constexpr Duration kWorthTrimming = from_seconds(60);
@@ -165,6 +167,7 @@ Promises::Promises(const PoolView& view, const TrainingJob& newcomer, std::optio
     if (timeline.end > view.now) give_back(changes, timeline, timeline.end);
     profile_.apply(std::move(changes));
   }
+  if (profile_.size() > kManyPieces) profile_ = profile_.coarsened(kFineParts);
 }
 
 // Jobs that are ahead of their timeline give its end back, less the reserve.
@@ -177,6 +180,8 @@ void Promises::trim() {
     const auto end = needed_until(job, view_.now);
     if (!end || job.timeline.end - round_up(*end, view_.config.slot) < kWorthTrimming) continue;
     kept.end = round_up(*end, view_.config.slot);
+    if (timelines_)
+      timelines_->cut_off(static_cast<std::size_t>(&kept - promised_.data()), kept.end);
     for (std::size_t i = 0; i < job.timeline.steps.size(); ++i) {
       const Time from = std::max(job.timeline.steps[i].from, kept.end);
       const Time to = job.timeline.end_of(i);
@@ -187,6 +192,14 @@ void Promises::trim() {
     }
   }
   profile_.apply(std::move(changes));
+}
+
+FixedTimelines& Promises::timelines() {
+  if (!timelines_) {
+    timelines_.emplace(view_.pool.closed);
+    for (const Kept& kept : promised_) timelines_->add(kept.job->timeline, kept.end);
+  }
+  return *timelines_;
 }
 
 std::optional<Promise> Promises::promise_by(Time deadline) {
@@ -207,9 +220,7 @@ std::optional<Promise> Promises::insert(Time deadline) {
   const FillRules rules{view_.now, view_.config.slot, kReserves};
   const auto plan = fill(profile_, to_fill(newcomer_, view_.now, deadline), rules);
   if (!plan) return std::nullopt;
-  FixedTimelines others{view_.pool.closed};
-  for (const Kept& kept : promised_) others.add(kept.job->timeline, kept.end);
-  auto timeline = others.arrange(*plan, *newcomer_.sizes, newcomer_.block);
+  auto timeline = timelines().arrange(*plan, *newcomer_.sizes, newcomer_.block);
   if (!timeline) return std::nullopt;
   Promise promise{deadline, std::move(*timeline), {}, {ReasonCode::fits_beside_promises, 0}};
   for (const Kept& kept : promised_) {
@@ -309,10 +320,10 @@ std::optional<Promise> Promises::arranged_beside(
     Time deadline, const std::vector<std::pair<Duration, std::size_t>>& replanned,
     const std::vector<SizePlan>& plans) {
   std::vector<std::uint8_t> is_replanned(promised_.size(), 0);
-  for (const auto& [slack, i] : replanned) is_replanned[i] = 1;
-  FixedTimelines fixed{view_.pool.closed};
-  for (std::size_t i = 0; i < promised_.size(); ++i) {
-    if (is_replanned[i] == 0) fixed.add(promised_[i].job->timeline, promised_[i].end);
+  FixedTimelines fixed = timelines();
+  for (const auto& [slack, i] : replanned) {
+    is_replanned[i] = 1;
+    fixed.cut_off(i, Time::min());
   }
   const auto job_at = [&](std::size_t k) -> const TrainingJob& {
     return k == replanned.size() ? newcomer_ : *promised_[replanned[k].second].job;

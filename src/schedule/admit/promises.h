@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/admit/arrange.h"
 #include "schedule/admit/capacity_profile.h"
 #include "schedule/admit/fill.h"
 #include "schedule/core/training_state.h"
@@ -70,11 +71,13 @@ class Promises {
       Time deadline, const std::vector<std::pair<Duration, std::size_t>>& replanned,
       const std::vector<SizePlan>& plans);
   void trim();
+  FixedTimelines& timelines();
 
   const PoolView& view_;
   const TrainingJob& newcomer_;
   std::vector<Kept> promised_;
   CapacityProfile profile_;
+  std::optional<FixedTimelines> timelines_;  // of promised_, in order, once they were asked for
   bool is_trimmed_ = false;  // jobs that are ahead have given back what they do not need
   ReasonCode obstacle_ = ReasonCode::no_room;
 };

@@ -68,6 +68,15 @@ void BlockMap::cover(GpuBlock block) {
   });
 }
 
+void BlockMap::cover_later(GpuBlock block) {
+  for_words(block, [&](std::uint32_t word, std::uint64_t mask) { taken_[word] |= mask; });
+}
+
+void BlockMap::count_free() {
+  free_ = 0;
+  for (const std::uint64_t word : taken_) free_ += static_cast<std::uint32_t>(std::popcount(~word));
+}
+
 std::optional<GpuBlock> BlockMap::best_fit(std::uint32_t size) const {
   if (size == 0 || size > free_) return std::nullopt;
   return size < kWordBits ? best_fit_within_words(size) : best_fit_of_words(size);

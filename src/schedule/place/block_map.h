@@ -29,6 +29,9 @@ class BlockMap {
   void give_back(GpuBlock block);
   // Takes what is not taken yet.
   void cover(GpuBlock block);
+  // The same for many: cover_later() each, then count_free() once before anything else.
+  void cover_later(GpuBlock block);
+  void count_free();
 
   // A free block of that size (a power of two) that breaks up the smallest larger free block; the
   // first of equals.
