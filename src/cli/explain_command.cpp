@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
@@ -24,8 +25,9 @@
 namespace weir::cli {
 namespace {
 
-constexpr std::array kOfSimulation = {"cluster", "jobs", "curves",        "policy",
-                                      "slot",    "gate", "counter-offers"};
+constexpr std::array kOfSimulation = {"cluster",   "jobs",      "curves",         "policy",
+                                      "slot",      "gate",      "counter-offers", "provisional",
+                                      "job-speed", "speed-seed"};
 
 // On the clock of the jobs: a date, or a duration since its zero.
 std::optional<Time> parse_moment(const std::string& text) {
@@ -47,8 +49,7 @@ void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
   needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
   if (options.has("jobs") && options.texts("jobs").size() != 1)
     mistakes.add({{}, 0, "--jobs", "several files", "the one file that has the job"});
-  if (!formats::parse_duration(options.text("slot")))
-    mistakes.add({{}, 0, "--slot", options.text("slot"), "a duration like 60s, or 0s for none"});
+  check_training_rules(options, mistakes);
 }
 
 Diagnostics check_options(const OptionValues& options) {
@@ -134,9 +135,8 @@ Result<Told> tell_from_simulation(const OptionValues& options) {
   }
   simulate::TrainingRunConfig config;
   config.policy = options.text("policy");
-  config.training.slot = formats::parse_duration(options.text("slot")).value_or(Duration{0});
-  config.training.has_gate = options.text("gate") == "on";
-  config.training.makes_counter_offers = options.text("counter-offers") == "on";
+  config.training = training_rules(options);
+  config.speeds = job_speeds(options);
   report::JobStoryCollector so_far{options.text("job"), config.training.slot};
   report::JobStoryCollector whole{options.text("job"), config.training.slot};
   config.on_record = [&](const Record& record) {

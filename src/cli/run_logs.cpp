@@ -23,8 +23,9 @@ std::vector<std::filesystem::path> log_paths(const std::filesystem::path& path,
   return paths;
 }
 
-formats::RecordLogHeader log_header(const TrainingSetup& setup, const std::string& policy,
-                                    Duration slot, const std::string& jobs_file,
+formats::RecordLogHeader log_header(const TrainingSetup& setup, std::size_t list,
+                                    const std::string& policy,
+                                    const simulate::TrainingSweepConfig& config,
                                     const std::string& curves) {
   const auto cost = schedule::rescale_cost_for(setup.cluster.gpu_count());
   formats::RecordLogHeader header;
@@ -32,9 +33,15 @@ formats::RecordLogHeader log_header(const TrainingSetup& setup, const std::strin
   header.rescale_base = cost.base;
   header.rescale_per_doubling = cost.per_doubling;
   header.policy = policy;
-  header.slot = slot;
-  header.workload = jobs_file;
+  header.slot = config.training.slot;
+  header.workload = setup.jobs_files[list];
   header.curves = curves;
+  const TrainingWorkload& workload = setup.workloads[list];
+  const auto speeds = simulate::job_speeds(workload, config.speeds);
+  for (std::size_t row = 0; row < speeds.size(); ++row) {
+    if (speeds[row] != header.speed.permille)
+      header.speed.jobs[workload.jobs[row].spec.name] = speeds[row];
+  }
   return header;
 }
 
@@ -43,9 +50,9 @@ RunLogs::RunLogs(const TrainingSetup& setup, const simulate::TrainingSweepConfig
     : paths_{log_paths(path, setup.workloads, config.policies)} {
   for (std::size_t run = 0; run < paths_.size(); ++run) {
     const std::string& policy = config.policies[run % config.policies.size()];
-    const std::string& file = setup.jobs_files[run / config.policies.size()];
     logs_.push_back(std::make_unique<Log>(kVersion));
-    logs_.back()->writer.write(log_header(setup, policy, config.training.slot, file, curves));
+    logs_.back()->writer.write(
+        log_header(setup, run / config.policies.size(), policy, config, curves));
   }
 }
 

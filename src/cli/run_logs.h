@@ -27,8 +27,9 @@ std::vector<std::filesystem::path> log_paths(const std::filesystem::path& path,
                                              const std::vector<std::string>& policies);
 
 // What a log says before its records.
-formats::RecordLogHeader log_header(const TrainingSetup& setup, const std::string& policy,
-                                    Duration slot, const std::string& jobs_file,
+formats::RecordLogHeader log_header(const TrainingSetup& setup, std::size_t list,
+                                    const std::string& policy,
+                                    const simulate::TrainingSweepConfig& config,
                                     const std::string& curves);
 
 class RunLogs {

@@ -13,10 +13,10 @@
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/run_logs.h"
+#include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
 #include "domain/nearest_name.h"
-#include "formats/quantity_text.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
@@ -28,14 +28,11 @@
 namespace weir::cli {
 namespace {
 
-constexpr std::array kOnlyWithJobs = {"jobs", "cluster",        "curves", "slot",
-                                      "gate", "counter-offers", "log"};
+constexpr std::array kOnlyWithJobs = {
+    "jobs",           "cluster",     "curves",    "slot",       "gate",
+    "counter-offers", "provisional", "job-speed", "speed-seed", "log"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "seeds",    "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
-
-bool is_on(const OptionValues& options, const char* option) {
-  return options.text(option) == "on";
-}
 
 // The default of --policy is for tasks.
 std::vector<std::string> chosen_policies(const OptionValues& options) {
@@ -97,8 +94,7 @@ Diagnostics check_options(const OptionValues& options) {
   needs("jobs", "the training jobs to play, a CSV trace or a YAML file");
   needs("cluster", "the cluster for --jobs: 16x4xT4, or a cluster file");
   needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
-  if (!formats::parse_duration(options.text("slot")))
-    mistakes.add({{}, 0, "--slot", options.text("slot"), "a duration like 60s, or 0s for none"});
+  check_training_rules(options, mistakes);
   check_policies(options, mistakes);
   check_outputs(options, mistakes);
   return mistakes;
@@ -107,9 +103,8 @@ Diagnostics check_options(const OptionValues& options) {
 simulate::TrainingSweepConfig sweep_config(const OptionValues& options) {
   simulate::TrainingSweepConfig config;
   config.policies = chosen_policies(options);
-  config.training.slot = formats::parse_duration(options.text("slot")).value_or(Duration{0});
-  config.training.has_gate = is_on(options, "gate");
-  config.training.makes_counter_offers = is_on(options, "counter-offers");
+  config.training = training_rules(options);
+  config.speeds = job_speeds(options);
   config.threads = static_cast<unsigned>(options.integer("threads"));
   config.timing = options.flag("timing");
   return config;

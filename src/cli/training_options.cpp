@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/training_options.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "formats/quantity_text.h"
+
 namespace weir::cli {
 
 std::vector<OptionSpec> training_input_options() {
@@ -36,7 +42,60 @@ std::vector<OptionSpec> training_rule_options() {
            .default_text = "on",
            .choices = {"on", "off"},
            .help = "Work out the earliest deadline that can be promised for a job that is refused. "
-                   "Only with --jobs."}};
+                   "Only with --jobs."},
+          {.name = "provisional",
+           .type = OptionType::integer,
+           .unit = "times the median GPU-time",
+           .default_text = "0",
+           .least = 0,
+           .most = 1'000'000,
+           .help = "Plan jobs that need more than this, but promise them only when more of them is "
+                   "done; until then they may give way to smaller ones. 0: promise every job when "
+                   "it comes. Only with --jobs."},
+          {.name = "job-speed",
+           .type = OptionType::number_list,
+           .unit = "of what the curve says",
+           .default_text = "1",
+           .least = 0.01,
+           .most = 4,
+           .help = "What jobs really do: one figure for all, or the least and the most, between "
+                   "which each job's is drawn. Only with --jobs."},
+          {.name = "speed-seed",
+           .type = OptionType::integer,
+           .default_text = "42",
+           .least = 0,
+           .help = "Decides what is drawn for --job-speed."}};
+}
+
+void check_training_rules(const OptionValues& options, Diagnostics& mistakes) {
+  if (!formats::parse_duration(options.text("slot")))
+    mistakes.add({{}, 0, "--slot", options.text("slot"), "a duration like 60s, or 0s for none"});
+  const std::vector<double>& speeds = options.numbers("job-speed");
+  if (speeds.size() > 2 || speeds.front() > speeds.back()) {
+    mistakes.add({{},
+                  0,
+                  "--job-speed",
+                  fmt::format("{}", fmt::join(speeds, ",")),
+                  "one figure, or two with the smaller first, as in 0.9,1.1"});
+  }
+}
+
+schedule::TrainingConfig training_rules(const OptionValues& options) {
+  schedule::TrainingConfig rules;
+  rules.slot = formats::parse_duration(options.text("slot")).value_or(Duration{0});
+  rules.has_gate = options.text("gate") == "on";
+  rules.makes_counter_offers = options.text("counter-offers") == "on";
+  rules.provisional_multiple = options.integer("provisional");
+  return rules;
+}
+
+simulate::JobSpeeds job_speeds(const OptionValues& options) {
+  const std::vector<double>& given = options.numbers("job-speed");
+  const auto permille = [](double speed) {
+    return static_cast<std::int64_t>(std::lround(speed * 1000));
+  };
+  return {permille(given.front()), permille(given.back()),
+          static_cast<std::uint64_t>(options.integer("speed-seed"))};
 }
 
 }  // namespace weir::cli

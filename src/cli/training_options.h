@@ -7,13 +7,22 @@
 #include <vector>
 
 #include "domain/options.h"
+#include "schedule/policies/training_policy.h"
+#include "simulate/training_run.h"
 
 namespace weir::cli {
 
 // --cluster, --jobs, --curves.
 std::vector<OptionSpec> training_input_options();
 
-// --slot, --gate, --counter-offers.
+// --slot, --gate, --counter-offers, --provisional, --job-speed, --speed-seed.
 std::vector<OptionSpec> training_rule_options();
+
+// Adds what is wrong with them, beyond what a single option shows.
+void check_training_rules(const OptionValues& options, Diagnostics& mistakes);
+
+// What they say. Requires: check_training_rules found nothing.
+schedule::TrainingConfig training_rules(const OptionValues& options);
+simulate::JobSpeeds job_speeds(const OptionValues& options);
 
 }  // namespace weir::cli

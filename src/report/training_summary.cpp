@@ -39,6 +39,13 @@ TrainingSummary summarise_run(const TrainingSweepRun& run) {
   summary.finished = outcome.finished;
   summary.rescales = outcome.rescales;
   summary.decisions = outcome.decisions;
+  summary.promised_at_submission = outcome.promised_at_submission;
+  summary.missed_with_warning = outcome.missed_with_warning;
+  summary.warned_in_vain = outcome.warned_in_vain;
+  if (outcome.missed_with_warning > 0) {
+    summary.mean_warning_s =
+        to_seconds(outcome.total_warning) / static_cast<double>(outcome.missed_with_warning);
+  }
   std::vector<double> completion;
   std::vector<double> queueing;
   for (const TrainingJobOutcome& job : outcome.by_job) {

@@ -28,6 +28,10 @@ struct TrainingSummary {
   std::int64_t met_without_promise = 0;
   std::optional<std::int64_t> admitted;                // policies that promise
   std::optional<std::int64_t> missed_after_admission;  // policies that promise
+  std::int64_t promised_at_submission = 0;
+  std::int64_t missed_with_warning = 0;  // of those missed: announced before the deadline
+  std::optional<double> mean_warning_s;  // how long before
+  std::int64_t warned_in_vain = 0;       // announced, and met after all
   std::int64_t refused = 0;
   std::int64_t finished = 0;
   std::int64_t rescales = 0;

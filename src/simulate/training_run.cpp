@@ -27,7 +27,7 @@ class TrainingRun {
                   cluster, schedule::find_training_policy(config.policy)->size_rule())},
         engine_{core_.state().training.rescale_cost} {
     outcome_.policy = config.policy;
-    speeds_ = job_speeds(workload, config);
+    speeds_ = job_speeds(workload, config.speeds);
     outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
     outcome_.jobs = static_cast<std::int64_t>(workload.jobs.size());
     outcome_.by_job.resize(workload.jobs.size());
@@ -176,7 +176,11 @@ class TrainingRun {
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.warned_at) job.warned_at = now_;
   }
-  void obey(const PromiseMade& record) { outcome_of(record.job).is_promised = true; }
+  void obey(const PromiseMade& record) {
+    TrainingJobOutcome& job = outcome_of(record.job);
+    job.is_promised = true;
+    if (now_ == aligned(job.submitted)) ++outcome_.promised_at_submission;
+  }
   void obey(const PromiseRefused& record) {
     outcome_of(record.job).is_refused = true;
     outcome_of(record.job).counter_offer = record.earliest;
@@ -231,16 +235,15 @@ class TrainingRun {
 
 }  // namespace
 
-std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload,
-                                     const TrainingRunConfig& config) {
-  SeededRng rng{config.seed};
-  const std::int64_t spread = config.most_speed_permille - config.least_speed_permille;
-  std::vector<std::int64_t> speeds;
+std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload, const JobSpeeds& speeds) {
+  SeededRng rng{speeds.seed};
+  const std::int64_t spread = speeds.most_permille - speeds.least_permille;
+  std::vector<std::int64_t> drawn;
   for (std::size_t row = 0; row < workload.jobs.size(); ++row) {
     const auto extra = spread == 0 ? 0 : rng.below(static_cast<std::uint64_t>(spread) + 1);
-    speeds.push_back(config.least_speed_permille + static_cast<std::int64_t>(extra));
+    drawn.push_back(speeds.least_permille + static_cast<std::int64_t>(extra));
   }
-  return speeds;
+  return drawn;
 }
 
 TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,

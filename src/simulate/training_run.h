@@ -26,13 +26,17 @@ struct NodeOutage {
   Time to = Time::max();
 };
 
+// What jobs really do, of what their curves say: drawn for each job between these two.
+struct JobSpeeds {
+  std::int64_t least_permille = 1000;
+  std::int64_t most_permille = 1000;
+  std::uint64_t seed = 42;
+};
+
 struct TrainingRunConfig {
   std::string policy = "weir";
   schedule::TrainingConfig training;
-  // What jobs really do, of what their curves say: drawn for each job between these two.
-  std::int64_t least_speed_permille = 1000;
-  std::int64_t most_speed_permille = 1000;  // see job_speeds()
-  std::uint64_t seed = 42;
+  JobSpeeds speeds;
   std::vector<NodeOutage> outages;
   // Each record, as it is made.
   std::function<void(const Record&)> on_record;
@@ -63,6 +67,7 @@ struct TrainingOutcome {
   std::int64_t met = 0;  // promised and on time; for policies that promise nothing, on time
   std::int64_t met_without_promise = 0;  // on time by luck
   std::int64_t admitted = 0;
+  std::int64_t promised_at_submission = 0;  // the others later, see provisional_multiple
   std::int64_t missed_after_admission = 0;
   std::int64_t missed_with_warning = 0;  // the user was told before the deadline
   Duration total_warning{0};             // how long before the deadline, over those
@@ -79,8 +84,7 @@ struct TrainingOutcome {
 
 // What each job of the workload really does, in permille of its curve: by row, the same under every
 // policy.
-std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload,
-                                     const TrainingRunConfig& config);
+std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload, const JobSpeeds& speeds);
 
 TrainingOutcome run_training(const Cluster& cluster, const TrainingWorkload& workload,
                              const std::vector<CurveBook>& curves, const TrainingRunConfig& config);

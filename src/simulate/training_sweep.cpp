@@ -20,6 +20,7 @@ std::vector<TrainingSweepRun> sweep_training(const Cluster& cluster,
     TrainingRunConfig run;
     run.policy = config.policies[i % config.policies.size()];
     run.training = config.training;
+    run.speeds = config.speeds;
     if (config.observer) run.on_record = config.observer(i);
     const auto start = std::chrono::steady_clock::now();
     TrainingOutcome outcome = run_training(cluster, workload, curves, run);

@@ -23,6 +23,7 @@ namespace weir::simulate {
 struct TrainingSweepConfig {
   std::vector<std::string> policies;
   schedule::TrainingConfig training;
+  JobSpeeds speeds;
   unsigned threads = 0;  // 0 = one per core
   bool timing = false;   // keep TrainingSweepRun::timing
   // Called before each run with its position in the result; what it returns hears every record of

@@ -76,5 +76,36 @@ RC_GTEST_PROP(CapacityProfile, BehavesLikeAListOfSeconds, ()) {
   }
 }
 
+RC_GTEST_PROP(CapacityProfile, ManyChangesAtOnceAreTheSameAsOneByOne, ()) {
+  CapacityProfile one_by_one = any_profile(10, 60);
+  CapacityProfile at_once = one_by_one;
+  std::vector<CapacityProfile::Change> changes;
+  const int count = between(0, 12);
+  for (int i = 0; i < count; ++i) {
+    // Some begin before the profile does.
+    const auto from = between<std::int64_t>(-5, 70);
+    const auto to = from + between<std::int64_t>(1, 20);
+    const std::int32_t by = between(-3, 4);
+    one_by_one.add(at_second(std::max<std::int64_t>(from, 0)),
+                   at_second(std::max<std::int64_t>(to, 0)), by);
+    changes.push_back({at_second(to), -by});
+    changes.push_back({at_second(from), by});
+  }
+  at_once.apply(changes);
+  RC_ASSERT(at_once == one_by_one);
+}
+
+RC_GTEST_PROP(CapacityProfile, ACoarserOneHasNeverMoreFreeAndIsTheSameInTheEnd, ()) {
+  const CapacityProfile fine = any_profile(16, 200);
+  const auto parts = between<std::int64_t>(1, 20);
+  const CapacityProfile coarse = fine.coarsened(parts);
+  RC_ASSERT(coarse.size() <= fine.size());
+  RC_ASSERT(coarse.begin_of(0) == fine.begin_of(0));
+  RC_ASSERT(coarse.free_in(coarse.size() - 1) <= fine.free_in(fine.size() - 1));
+  RC_ASSERT(coarse.free_at(Time::max()) == fine.free_at(Time::max()));
+  for (std::int64_t s = 0; s < 450; ++s)
+    RC_ASSERT(coarse.free_at(at_second(s)) <= fine.free_at(at_second(s)));
+}
+
 }  // namespace
 }  // namespace weir::schedule
