@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The same seed gives the same bytes, whichever compiler and however many threads: inflation and churn on the
-# synthetic trace, and three openb lists when the public data is there.
+# synthetic trace, three openb lists when the public data is there, and every record of a night of training jobs.
 #
 #   tools/same_bytes.sh PROGRAM...     compares the results of all of them, on 1 and on 2 threads
 set -euo pipefail
@@ -12,7 +12,12 @@ for list in default gpuspec33 multigpu50; do
   [[ -r $openb/openb_pod_list_$list.csv.gz ]] && lists+=("$openb/openb_pod_list_$list.csv.gz")
 done
 
+root=$(dirname "$0")/..
+
 results() {  # PROGRAM THREADS
+  "$1" simulate --cluster 4x8xA100 --jobs "$root/examples/night.yaml" --curves "$root/examples/curves" --policy all \
+    --job-speed 0.9,1.1 --threads "$2" --json --log "$small/night.jsonl"
+  cat "$small"/night.*.jsonl
   "$1" simulate --policy all --seeds 42..44 --threads "$2" --json
   "$1" simulate --protocol churn --policy fgd,ev-plus --load 1 --queue backfill --seeds 42,43 --threads "$2" --json \
     --nodes "$small/nodes.csv" --tasks "$small/tasks.csv"
