@@ -217,7 +217,8 @@ class Pool:
         for node, gpus in enumerate(self.node_gpus):
             self.exists |= mask_of((node * self.stride, gpus))
         self.used = 0  # after the last instant
-        self.closed = 0  # GPUs of lost nodes
+        self.closed = 0  # GPUs of lost nodes, or used by others
+        self.foreign = {}  # by node: a mask
         self.is_sound = len(self.node_gpus) == nodes and self.stride >= max([1, *self.node_gpus])
         self.is_sound = self.is_sound and self.stride & (self.stride - 1) == 0
 
@@ -564,10 +565,21 @@ class Checker:
         pool = self.pools[payload["pool"]]
         pool.closed &= ~mask_of((payload["node"] * pool.stride, pool.stride))
 
+    def foreign_use_known(self, payload, _):
+        # The nodes of a pool are few; what is not a GPU or not up is closed by other records.
+        self.had_failures = True
+        pool = self.pools[payload["pool"]]
+        first = payload["node"] * pool.stride
+        pool.closed &= ~(pool.foreign.get(payload["node"], 0) << first)
+        pool.foreign[payload["node"]] = payload["gpus"]
+        pool.closed |= payload["gpus"] << first
+        self.nodes_changed = True
+
     HANDLERS = {f.__name__: f for f in (curve_adopted, training_accepted, promise_made, promise_refused,
                                         job_unpromised, timeline_revised, job_resized, job_observed,
                                         job_released, event_ignored, promise_at_risk,
-                                        planned_provisionally, pool_node_closed, pool_node_opened)}
+                                        planned_provisionally, pool_node_closed, pool_node_opened,
+                                        foreign_use_known)}
 
     # -- After the last record of an instant.
 

@@ -8,6 +8,7 @@
 
 #include "domain/curve.h"
 #include "domain/ids.h"
+#include "domain/placement.h"
 #include "domain/shape.h"
 #include "domain/time.h"
 #include "domain/training.h"
@@ -39,6 +40,19 @@ struct NodeReturned {
   friend bool operator==(const NodeReturned&, const NodeReturned&) = default;
 };
 
+// The node is to be emptied: nothing new goes there, and what runs there is moved away.
+struct NodeDrained {
+  NodeId node;
+  friend bool operator==(const NodeDrained&, const NodeDrained&) = default;
+};
+
+// Somebody else uses these GPUs of the node, and no others: pods of another scheduler, a person.
+struct ForeignUseObserved {
+  NodeId node;
+  GpuMask gpus;
+  friend bool operator==(const ForeignUseObserved&, const ForeignUseObserved&) = default;
+};
+
 // A user wants a model trained. The core gives the job its id.
 struct TrainingSubmitted {
   TrainingSpec spec;
@@ -56,6 +70,14 @@ struct RanksReady {
   JobId job;
   std::uint32_t generation = 0;
   friend bool operator==(const RanksReady&, const RanksReady&) = default;
+};
+
+// The ranks of that generation could not form, or have died. What they had done since the last
+// checkpoint is told by a ProgressReported.
+struct RanksFailed {
+  JobId job;
+  std::uint32_t generation = 0;
+  friend bool operator==(const RanksFailed&, const RanksFailed&) = default;
 };
 
 // What the job has done since it was submitted, as it says itself.
@@ -82,7 +104,8 @@ struct TimerFired {
 struct Event {
   Time at;
   std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned, TrainingSubmitted, JobCancelled,
-               RanksReady, ProgressReported, CurveUpdated, TimerFired>
+               RanksReady, RanksFailed, ProgressReported, CurveUpdated, NodeDrained,
+               ForeignUseObserved, TimerFired>
       what;
 };
 

@@ -69,6 +69,11 @@ std::string to_string(const Reason& reason) {
       return fmt::format("it was not promised yet and gives way to job {}", reason.detail);
     case ReasonCode::larger_than_most:
       return "it is much larger than most; it is promised once more of it is done";
+    case ReasonCode::ranks_failed:
+      return fmt::format("its processes of generation {} failed; they are started again",
+                         reason.detail);
+    case ReasonCode::foreign_use:
+      return "somebody else uses its GPUs";
     case ReasonCode::cancelled:
       return "cancelled by its user";
   }

@@ -52,6 +52,8 @@ enum class ReasonCode : std::uint8_t {
   back_on_plan,         // its promise can be kept after all
   gives_way,            // it was not promised yet; detail: the id of the job that came
   larger_than_most,     // planned, but not promised before more of it is done
+  ranks_failed,         // its processes died or could not start; detail: the generation
+  foreign_use,          // somebody else uses its GPUs
   cancelled,            // the user said so
 };
 
@@ -217,6 +219,14 @@ struct PoolNodeOpened {
   friend bool operator==(const PoolNodeOpened&, const PoolNodeOpened&) = default;
 };
 
+// These GPUs of the node, and no others, are used by somebody else.
+struct ForeignUseKnown {
+  PoolIndex pool;
+  std::uint32_t node = 0;
+  GpuMask gpus;
+  friend bool operator==(const ForeignUseKnown&, const ForeignUseKnown&) = default;
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -229,7 +239,7 @@ struct Record {
                NodeClosed, NodeOpened, TargetWorkloadRevised, TrainingAccepted, PromiseMade,
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
-               EventIgnored>
+               ForeignUseKnown, EventIgnored>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

@@ -75,6 +75,8 @@ constexpr std::string_view kTypeName<PoolNodeClosed> = "pool_node_closed";
 template <>
 constexpr std::string_view kTypeName<PoolNodeOpened> = "pool_node_opened";
 template <>
+constexpr std::string_view kTypeName<ForeignUseKnown> = "foreign_use_known";
+template <>
 constexpr std::string_view kTypeName<EventIgnored> = "event_ignored";
 
 // A switch, so that a new enumerator without a name does not compile (-Wswitch).
@@ -140,6 +142,10 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "gives_way";
     case ReasonCode::larger_than_most:
       return "larger_than_most";
+    case ReasonCode::ranks_failed:
+      return "ranks_failed";
+    case ReasonCode::foreign_use:
+      return "foreign_use";
     case ReasonCode::cancelled:
       return "cancelled";
   }
@@ -307,6 +313,10 @@ constexpr auto kFields<PoolNodeClosed> =
 template <>
 constexpr auto kFields<PoolNodeOpened> =
     std::tuple{Field{"pool", &PoolNodeOpened::pool}, Field{"node", &PoolNodeOpened::node}};
+template <>
+constexpr auto kFields<ForeignUseKnown> =
+    std::tuple{Field{"pool", &ForeignUseKnown::pool}, Field{"node", &ForeignUseKnown::node},
+               Field{"gpus", &ForeignUseKnown::gpus}};
 template <>
 constexpr auto kFields<EventIgnored> = std::tuple<>{};
 

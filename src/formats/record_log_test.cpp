@@ -396,6 +396,10 @@ PoolNodeClosed any_record() {
   return {any_id<PoolIndex>(), any_number<std::uint32_t>()};
 }
 template <>
+ForeignUseKnown any_record() {
+  return {any_id<PoolIndex>(), any_number<std::uint32_t>(), GpuMask{any_number<std::uint16_t>()}};
+}
+template <>
 PoolNodeOpened any_record() {
   return {any_id<PoolIndex>(), any_number<std::uint32_t>()};
 }

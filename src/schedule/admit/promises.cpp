@@ -396,7 +396,8 @@ std::optional<Promise> Promises::arranged(Time deadline, const std::vector<std::
   return promise;
 }
 
-std::optional<Time> Promises::earliest_deadline(Time after) {
+std::optional<Time> Promises::earliest_deadline(Time after,
+                                                const std::function<bool(Time)>& is_welcome) {
   constexpr int kDoublings = 40;
   constexpr int kSteps = 8;
   const SizeOption& best = newcomer_.sizes->back();
@@ -406,7 +407,7 @@ std::optional<Time> Promises::earliest_deadline(Time after) {
   std::optional<Time> feasible;
   for (int i = 0; i < kDoublings && !feasible; ++i) {
     const Time candidate = infeasible + reach;
-    if (insert(candidate)) {
+    if (is_welcome(candidate) && insert(candidate)) {
       feasible = candidate;
     } else {
       infeasible = candidate;
@@ -417,7 +418,8 @@ std::optional<Time> Promises::earliest_deadline(Time after) {
   if (!feasible) return std::nullopt;
   for (int i = 0; i < kSteps; ++i) {
     const Time middle = infeasible + (*feasible - infeasible) / 2;
-    (promise_by(middle) ? *feasible : infeasible) = middle;
+    const bool is_possible = is_welcome(middle) && promise_by(middle);
+    (is_possible ? *feasible : infeasible) = middle;
   }
   return feasible;
 }

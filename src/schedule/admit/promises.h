@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -45,11 +46,8 @@ class Promises {
   // Why the last one could not be made.
   ReasonCode obstacle() const { return obstacle_; }
 
-  // The earliest deadline after `after` that was found to be possible.
-  std::optional<Time> earliest_deadline(Time after);
-
-  // What is not promised, the newcomer left out.
-  const CapacityProfile& unpromised() const { return profile_; }
+  // The earliest deadline after `after` that was found to be possible, of those that are welcome.
+  std::optional<Time> earliest_deadline(Time after, const std::function<bool(Time)>& is_welcome);
 
  private:
   // A promised job, and where its timeline ends once it has given back what it does not need.

@@ -21,7 +21,8 @@ std::optional<JobId> job_freed_by(const Record& record) {
 // The pool has other GPUs afterwards.
 bool changes_a_pool(const Record& record) {
   return std::holds_alternative<PoolNodeClosed>(record.what) ||
-         std::holds_alternative<PoolNodeOpened>(record.what);
+         std::holds_alternative<PoolNodeOpened>(record.what) ||
+         std::holds_alternative<ForeignUseKnown>(record.what);
 }
 
 }  // namespace
@@ -106,6 +107,10 @@ bool Core::concerns_training(const Event& event) const {
   if (const auto* lost = std::get_if<NodeLost>(&event.what)) return is_training_node(lost->node);
   if (const auto* back = std::get_if<NodeReturned>(&event.what))
     return is_training_node(back->node);
+  if (const auto* drained = std::get_if<NodeDrained>(&event.what))
+    return is_training_node(drained->node);
+  if (const auto* foreign = std::get_if<ForeignUseObserved>(&event.what))
+    return is_training_node(foreign->node);
   return !std::holds_alternative<JobSubmitted>(event.what);
 }
 

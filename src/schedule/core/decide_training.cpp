@@ -129,6 +129,15 @@ void TrainingDecision::operator()(const RanksReady& event) {
       {ReasonCode::as_reported, 0});
 }
 
+void TrainingDecision::operator()(const RanksFailed& event) {
+  if (!is_active(event.job)) return;
+  const TrainingJob& job = state_.job(event.job);
+  if (job.generation != event.generation || job.block.is_none())
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(JobResized{event.job, job.generation + 1, job.block},
+      {ReasonCode::ranks_failed, event.generation});
+}
+
 void TrainingDecision::operator()(const ProgressReported& event) {
   if (!is_active(event.job)) return;
   const TrainingJob& job = state_.job(event.job);
@@ -169,6 +178,33 @@ void TrainingDecision::operator()(const NodeLost& event) {
   add(PoolNodeClosed{lost->pool, lost->node}, {ReasonCode::as_reported, 0});
 }
 
+// Who runs there moves at the next decision, on its own time.
+void TrainingDecision::operator()(const NodeDrained& event) {
+  const auto drained = find_node(state_, event.node);
+  if (!drained) return add(EventIgnored{}, {ReasonCode::unknown_node, event.node.value});
+  if (state_.find_pool(drained->pool)->is_up[drained->node] == 0)
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(PoolNodeClosed{drained->pool, drained->node}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const ForeignUseObserved& event) {
+  const auto at = find_node(state_, event.node);
+  if (!at) return add(EventIgnored{}, {ReasonCode::unknown_node, event.node.value});
+  const PoolState& pool = *state_.find_pool(at->pool);
+  if (pool.foreign[at->node] == event.gpus) return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  for (const JobId id : pool.active) {
+    const TrainingJob& job = state_.job(id);
+    const GpuBlock node = pool.pool->block_of_node(at->node);
+    bool is_hit = false;
+    for (std::uint32_t gpu = 0; gpu < node.size; ++gpu) {
+      is_hit = is_hit || (event.gpus.contains(static_cast<int>(gpu)) &&
+                          job.block.overlaps({node.first + gpu, 1}));
+    }
+    if (is_hit) add(JobResized{id, job.generation + 1, kNoGpus}, {ReasonCode::foreign_use, 0});
+  }
+  add(ForeignUseKnown{at->pool, at->node, event.gpus}, {ReasonCode::as_reported, 0});
+}
+
 void TrainingDecision::operator()(const NodeReturned& event) {
   const auto back = find_node(state_, event.node);
   if (!back) return add(EventIgnored{}, {ReasonCode::unknown_node, event.node.value});
@@ -188,12 +224,16 @@ void TrainingDecision::follow_up(const Event& event) {
     if (state_.knows(progress->job)) mend(progress->job);
   } else if (const auto* curve = std::get_if<CurveUpdated>(&event.what)) {
     judge_waiting(*curve);
+  } else if (const auto* failed = std::get_if<RanksFailed>(&event.what)) {
+    if (state_.knows(failed->job)) mend(failed->job);
   } else if (const auto* lost = std::get_if<NodeLost>(&event.what)) {
-    if (const auto node = find_node(state_, lost->node))
-      record_mended(policy_.mend_all(view(position_of(node->pool))));
+    mend_pool_of(lost->node);
+  } else if (const auto* drained = std::get_if<NodeDrained>(&event.what)) {
+    mend_pool_of(drained->node);
+  } else if (const auto* foreign = std::get_if<ForeignUseObserved>(&event.what)) {
+    mend_pool_of(foreign->node);
   } else if (const auto* back = std::get_if<NodeReturned>(&event.what)) {
-    if (const auto node = find_node(state_, back->node))
-      record_mended(policy_.mend_all(view(position_of(node->pool))));
+    mend_pool_of(back->node);
   } else if (std::holds_alternative<TimerFired>(event.what)) {
     for (std::size_t i = 0; i < state_.pools.size(); ++i) {
       for (const JobId id : policy_.to_confirm(view(i))) {
@@ -202,6 +242,11 @@ void TrainingDecision::follow_up(const Event& event) {
       }
     }
   }
+}
+
+void TrainingDecision::mend_pool_of(NodeId node) {
+  if (const auto at = find_node(state_, node))
+    record_mended(policy_.mend_all(view(position_of(at->pool))));
 }
 
 // A job that runs slower than planned may not make it.

@@ -36,6 +36,9 @@ class TrainingDecision {
   void operator()(const TimerFired& event);
   void operator()(const NodeLost& event);
   void operator()(const NodeReturned& event);
+  void operator()(const NodeDrained& event);
+  void operator()(const ForeignUseObserved& event);
+  void operator()(const RanksFailed& event);
 
   // What follows once the records of the event are part of the state.
   void follow_up(const Event& event);
@@ -49,6 +52,7 @@ class TrainingDecision {
   void record_verdict(JobId job, Verdict verdict);
   bool is_active(JobId job);
   void judge_waiting(const CurveUpdated& event);
+  void mend_pool_of(NodeId node);
   void mend(JobId job);
   void record_mended(std::vector<Mended> mended);
   std::size_t position_of(PoolIndex pool) const;

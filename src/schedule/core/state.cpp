@@ -73,6 +73,7 @@ class Evolution {
   void operator()(const PlannedProvisionally& record) const { train(record); }
   void operator()(const PoolNodeClosed& record) const { train(record); }
   void operator()(const PoolNodeOpened& record) const { train(record); }
+  void operator()(const ForeignUseKnown& record) const { train(record); }
 
   void operator()(const EventIgnored&) const {}
 

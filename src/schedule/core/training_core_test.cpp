@@ -129,8 +129,20 @@ Event any_training_event(const History& history, Time now, bool is_slow) {
     default: {
       const NodeId node{*rc::gen::inRange<std::uint64_t>(0, history.cluster().nodes.size() + 2)};
       if (!is_slow) return {now, TimerFired{}};
-      if (*rc::gen::arbitrary<bool>()) return {now, NodeLost{node}};
-      return {now, NodeReturned{node}};
+      switch (*rc::gen::inRange(0, 5)) {
+        case 0:
+          return {now, NodeLost{node}};
+        case 1:
+          return {now, NodeDrained{node}};
+        case 2:
+          return {now, ForeignUseObserved{node, GpuMask{*rc::gen::inRange<std::uint16_t>(0, 16)}}};
+        case 3: {
+          const JobId job = some_job();
+          return {now, RanksFailed{job, state.knows(job) ? state.job(job).generation : 0}};
+        }
+        default:
+          return {now, NodeReturned{node}};
+      }
     }
   }
 }
@@ -172,6 +184,7 @@ void expect_equal(const TrainingState& a, const TrainingState& b) {
     RC_ASSERT(a.pools[i].active == b.pools[i].active);
     RC_ASSERT(a.pools[i].closed == b.pools[i].closed);
     RC_ASSERT(a.pools[i].is_up == b.pools[i].is_up);
+    RC_ASSERT(a.pools[i].foreign == b.pools[i].foreign);
     RC_ASSERT(a.pools[i].arrivals == b.pools[i].arrivals);
     RC_ASSERT(a.pools[i].arrivals_seen == b.pools[i].arrivals_seen);
   }
@@ -274,8 +287,9 @@ RC_GTEST_PROP(TrainingCore, a_refusal_changes_nothing_else, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, a_counter_offer_is_good, ()) {
-  History history = any_history();
-  play(history, 25, false, [&](const Event& event) {
+  // Small and busy, so that the gate closes too.
+  History history{"weir", 1, *rc::gen::element(1, 2, 4)};
+  play(history, 60, false, [&](const Event& event) {
     State before = history.core().fork_state();
     const auto records = history.tell(event);
     const auto* submitted = std::get_if<TrainingSubmitted>(&event.what);
@@ -418,6 +432,47 @@ TEST(TrainingCore, a_promise_that_cannot_be_kept_is_announced_at_once) {
   history.tell(NodeReturned{NodeId{1}});
   history.tell(TimerFired{});
   EXPECT_FALSE(history.state().job(JobId{1}).block.is_none()) << "it goes on, late";
+}
+
+TEST(TrainingCore, a_drained_node_is_left_at_the_next_decision_and_the_promise_kept) {
+  History history{"weir", 2, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
+  history.tell(TimerFired{});
+  const GpuBlock before = history.state().job(JobId{1}).block;
+  history.now += from_seconds(100);
+  const NodeId drained{before.first / 4 + 1};
+  history.tell(NodeDrained{drained});
+  EXPECT_EQ(history.state().job(JobId{1}).block, before) << "it is not killed";
+  history.tell(TimerFired{});
+  EXPECT_FALSE(history.state().job(JobId{1}).block.overlaps(before));
+  EXPECT_FALSE(history.state().job(JobId{1}).is_at_risk);
+}
+
+TEST(TrainingCore, gpus_somebody_else_uses_are_given_up_and_come_back) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
+  history.tell(TimerFired{});
+  history.tell(ForeignUseObserved{NodeId{1}, GpuMask{0b0111}});
+  history.tell(TimerFired{});
+  EXPECT_EQ(history.state().job(JobId{1}).block, (GpuBlock{3, 1}));
+  EXPECT_EQ(history.state().pools.front().gpus_up(), 1);
+  history.tell(ForeignUseObserved{NodeId{1}, GpuMask{}});
+  EXPECT_EQ(history.state().pools.front().gpus_up(), 4);
+}
+
+TEST(TrainingCore, failed_ranks_are_started_again_in_a_new_generation) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
+  history.tell(TimerFired{});
+  const TrainingJob before = history.state().job(JobId{1});
+  history.now += from_seconds(20);
+  history.tell(RanksFailed{JobId{1}, before.generation});
+  const TrainingJob& after = history.state().job(JobId{1});
+  EXPECT_EQ(after.generation, before.generation + 1);
+  EXPECT_EQ(after.block, before.block);
+  EXPECT_GT(after.ready_at, history.now);
+  const auto late = history.tell(RanksFailed{JobId{1}, before.generation});
+  EXPECT_EQ(late.front().reason.code, ReasonCode::already_so);
 }
 
 TEST(TrainingCore, a_soft_deadline_that_cannot_be_met_is_run_late) {

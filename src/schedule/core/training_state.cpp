@@ -26,6 +26,18 @@ void deactivate(PoolState& pool, JobId job) {
   if (at != pool.active.end() && *at == job) pool.active.erase(at);
 }
 
+// Slots that are not GPUs, of nodes that are not there, or used by somebody else.
+void close_what_is_not_ours(PoolState& pool, std::uint32_t node) {
+  for (std::uint32_t slot = 0; slot < pool.pool->stride; ++slot) {
+    const GpuBlock gpu{node * pool.pool->stride + slot, 1};
+    const bool is_ours = static_cast<std::int32_t>(slot) < pool.pool->gpus[node] &&
+                         pool.is_up[node] != 0 &&
+                         !pool.foreign[node].contains(static_cast<int>(slot));
+    if (is_ours && !pool.closed.is_free(gpu)) pool.closed.give_back(gpu);
+    if (!is_ours && pool.closed.is_free(gpu)) pool.closed.take(gpu);
+  }
+}
+
 }  // namespace
 
 IterationRate TrainingJob::rate() const {
@@ -96,13 +108,11 @@ TrainingState initial_training_state(const Cluster& cluster, SizeRule size_rule)
     if (pool.nodes.empty()) continue;
     PoolState made;
     made.closed = BlockMap{pool.slots()};
-    for (std::uint32_t node = 0; node < pool.nodes.size(); ++node) {
-      const auto gpus = static_cast<std::uint32_t>(pool.gpus[node]);
-      for (std::uint32_t slot = gpus; slot < pool.stride; ++slot)
-        made.closed.take({node * pool.stride + slot, 1});
-    }
     made.is_up.assign(pool.nodes.size(), 1);
+    made.foreign.assign(pool.nodes.size(), GpuMask{});
     made.pool = std::make_shared<const TrainingPool>(std::move(pool));
+    for (std::uint32_t node = 0; node < made.pool->nodes.size(); ++node)
+      close_what_is_not_ours(made, node);
     state.pools.push_back(std::move(made));
   }
   return state;
@@ -256,15 +266,19 @@ void evolve(TrainingState& state, Time, const Reason&, const CurveAdopted& recor
 void evolve(TrainingState& state, Time, const Reason&, const PoolNodeClosed& record) {
   PoolState& pool = *state.find_pool(record.pool);
   pool.is_up[record.node] = 0;
-  pool.closed.cover(pool.pool->block_of_node(record.node));
+  close_what_is_not_ours(pool, record.node);
 }
 
 void evolve(TrainingState& state, Time, const Reason&, const PoolNodeOpened& record) {
   PoolState& pool = *state.find_pool(record.pool);
   pool.is_up[record.node] = 1;
-  const auto gpus = static_cast<std::uint32_t>(pool.pool->gpus[record.node]);
-  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
-    pool.closed.give_back({record.node * pool.pool->stride + gpu, 1});
+  close_what_is_not_ours(pool, record.node);
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const ForeignUseKnown& record) {
+  PoolState& pool = *state.find_pool(record.pool);
+  pool.foreign[record.node] = record.gpus;
+  close_what_is_not_ours(pool, record.node);
 }
 
 void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased& record) {

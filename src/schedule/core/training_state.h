@@ -90,6 +90,7 @@ struct PoolState {
   std::shared_ptr<const TrainingPool> pool;
   BlockMap closed;                  // slots that are not GPUs, or of lost nodes
   std::vector<std::uint8_t> is_up;  // by node
+  std::vector<GpuMask> foreign;     // by node: used by somebody else
   std::vector<JobId> active;        // promised and unpromised jobs, ascending
   std::deque<RememberedArrival> arrivals;
   std::int64_t arrivals_seen = 0;
@@ -161,5 +162,6 @@ void evolve(TrainingState& state, Time at, const Reason& reason,
             const PlannedProvisionally& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeClosed& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeOpened& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const ForeignUseKnown& record);
 
 }  // namespace weir::schedule

@@ -14,11 +14,11 @@ namespace {
 constexpr Duration kPresent = from_seconds(60);
 constexpr std::array kNoReserve{0};
 
-// A job's plan, blind to rescale costs.
+// A job and its plan.
 struct Planned {
   JobId id;
   const TrainingJob* job = nullptr;
-  SizeTable sizes;  // without prices
+  SizeTable sizes;
   SizePlan plan;
   std::int64_t cost = 0;  // GPU-time of the plan, in GPU-milliseconds
 
@@ -27,11 +27,6 @@ struct Planned {
     return at == kPaused ? 0 : sizes[static_cast<std::size_t>(at)].gpus;
   }
 };
-
-SizeTable without_prices(SizeTable sizes) {
-  for (SizeOption& size : sizes) size.price = Duration{0};
-  return sizes;
-}
 
 std::int64_t gpu_time(const SizePlan& plan, const SizeTable& sizes) {
   std::int64_t sum = 0;
@@ -63,7 +58,7 @@ class Planner {
 
   // False when the job cannot meet its deadline; it is then planned as early as possible.
   bool add(JobId id, const TrainingJob& job) {
-    Planned planned{id, &job, without_prices(*job.sizes), {}, 0};
+    Planned planned{id, &job, *job.sizes, {}, 0};
     const FillRules rules{now_, slot_, kNoReserve, false};
     auto plan = job.has_deadline() ? fill(profile_, fillable(planned), rules) : std::nullopt;
     const bool meets = plan.has_value();
@@ -130,7 +125,6 @@ class Planner {
   JobToFill fillable(const Planned& planned) const {
     JobToFill job = to_fill(*planned.job, now_);
     job.sizes = &planned.sizes;
-    job.ready_at = now_;
     return job;
   }
 
@@ -146,18 +140,21 @@ class Planner {
                                            int level) const {
     if (profile.free_at(now_) < job.gpus(level)) return std::nullopt;
     JobToFill rest = fillable(job);
-    const IterationRate rate = job.sizes[static_cast<std::size_t>(level)].rate;
+    const SizeOption& size = job.sizes[static_cast<std::size_t>(level)];
     const Duration present = slot_.count() > 0 ? slot_ : kPresent;
+    // What it does not do now because it is being rescaled.
+    const Time ready = level == rest.level ? std::max(now_, rest.ready_at) : now_ + size.price;
     SizePlan plan;
-    const Duration to_end = time_for(rest.left, rate);
+    const Duration to_end = ready - now_ + time_for(rest.left, size.rate);
     if (to_end <= present) {
       plan.steps.push_back({now_, level});
       plan.end = now_ + to_end;
       plan.top_level = level;
       return plan;
     }
-    rest.left -= rate * present;
+    rest.left -= size.rate * std::max(Duration{0}, present - (ready - now_));
     rest.level = level;
+    rest.ready_at = ready;
     const Time later = now_ + present;
     const FillRules rules{later, slot_, kNoReserve, false};
     auto after = job.job->has_deadline() ? fill(profile, rest, rules) : std::nullopt;

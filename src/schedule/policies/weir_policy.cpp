@@ -67,19 +67,21 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
   };
   if (!job.has_deadline()) return without_promise({ReasonCode::no_promise_asked, 0});
   const Time deadline = job.spec->deadline;
-  const std::int64_t cost = least_gpu_seconds(*job.sizes, job.left, deadline - now);
+  const auto cost_by = [&](Time by) { return least_gpu_seconds(*job.sizes, job.left, by - now); };
+  // How many cheaper jobs were refused, when it should be refused for their sake.
+  const auto spared_by = [&](Time by) -> std::optional<std::int64_t> {
+    if (!view.config.has_gate) return std::nullopt;
+    return gate_closes(view.pool, view.unpromised, cost_by(by), now, by, view.config.gate);
+  };
   Promises promises{view, job};
   Refusal refusal{{ReasonCode::too_slow_alone, 0}, std::nullopt};
   if (is_possible_alone(job, now, deadline)) {
     auto promise = promises.promise_by(deadline);
-    if (!promise) promise = in_place_of_a_giant(view, job, cost);
-    std::optional<std::int64_t> spared;
-    if (promise && view.config.has_gate) {
-      spared = gate_closes(view.pool, promises.unpromised(), cost, now, deadline, view.config.gate);
-    }
+    if (!promise) promise = in_place_of_a_giant(view, job, cost_by(deadline));
+    const auto spared = promise ? spared_by(deadline) : std::nullopt;
     if (promise && !spared) {
       const auto limit = provisional_limit(view);
-      promise->is_provisional = limit && cost > *limit;
+      promise->is_provisional = limit && cost_by(deadline) > *limit;
       return std::move(*promise);
     }
     refusal.reason =
@@ -87,7 +89,10 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
                : Reason{promises.obstacle(), 0};
   }
   if (job.spec->deadline_kind == DeadlineKind::soft) return without_promise(refusal.reason);
-  if (view.config.makes_counter_offers) refusal.earliest = promises.earliest_deadline(deadline);
+  if (view.config.makes_counter_offers) {
+    refusal.earliest =
+        promises.earliest_deadline(deadline, [&](Time by) { return !spared_by(by); });
+  }
   return refusal;
 }
 
