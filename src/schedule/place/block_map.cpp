@@ -91,8 +91,9 @@ std::optional<GpuBlock> BlockMap::best_fit_within_words(std::uint32_t size) cons
     std::uint64_t runs = ~taken_[word];
     for (std::uint32_t k = 0; k < level; ++k) runs = runs & (runs >> (1U << k)) & kMultiples[k + 1];
     for (std::uint32_t k = level; k < best_level && runs != 0; ++k) {
-      const std::uint64_t parents = k == 6 ? 0 : runs & (runs >> (1U << k)) & kMultiples[k + 1];
-      const std::uint64_t lonely = runs & ~(parents | (parents << (1U << k)));
+      const bool is_whole = k == 6;  // a word has no larger block around it in here
+      const std::uint64_t parents = is_whole ? 0 : runs & (runs >> (1U << k)) & kMultiples[k + 1];
+      const std::uint64_t lonely = is_whole ? runs : runs & ~(parents | (parents << (1U << k)));
       if (lonely != 0) {
         best_level = k;
         best = {word * kWordBits + static_cast<std::uint32_t>(std::countr_zero(lonely)), size};
