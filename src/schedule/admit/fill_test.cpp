@@ -298,9 +298,8 @@ RC_GTEST_PROP(Fill, TheLateFormCostsNoMoreGpuTimeThanTheSameLevelThroughout, ())
   make_case(any);
   any.sizes = sizes_of(any_concave_curve(kGpus));
   any.job.level = kPaused;
-  const std::int64_t most = any.sizes.back().rate.value *
-                            (any.job.deadline - now_of(any.now)).count() / 1'000'000'000 /
-                            1'000'000;
+  const std::int64_t most =
+      any.sizes.back().rate.value / 1'000'000 * (seconds_of(any.job.deadline) - any.now);
   any.job.left = work_of_iterations(between<std::int64_t>(1, most + 2));
   const auto plan = fill(any.profile, any.job, any.rules(kNoReserve));
   RC_PRE(plan.has_value());
