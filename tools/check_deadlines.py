@@ -197,7 +197,7 @@ def show_gate(weir, tables, checks):
 def show_slow_jobs(weir, tables):
     rows = []
     for trace, cluster, *_ in MAIN:
-        for speed in ("0.9", "0.9..1.1"):
+        for speed in ("0.9", "0.9,1.1"):
             run = weir.runs(trace, cluster, "weir", "--job-speed", speed)["weir"]
             rows.append([trace, speed, run["admitted"], run["met"], run["missed_after_admission"],
                          run["missed_with_warning"],

@@ -191,7 +191,7 @@ struct JobObserved {
   friend bool operator==(const JobObserved&, const JobObserved&) = default;
 };
 
-// The job's promise cannot be kept; it is expected to finish then.
+// The job's promise cannot be kept; it is expected to finish then, or nobody knows (Time::max()).
 struct PromiseAtRisk {
   JobId job;
   Time expected_finish;

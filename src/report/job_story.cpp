@@ -126,7 +126,8 @@ void JobStoryCollector::note(const Record& record, const PromiseAtRisk& at_risk)
   Candidate* candidate = find(at_risk.job);
   if (candidate == nullptr) return;
   candidate->story.warned = record.at;
-  candidate->story.expected_late = at_risk.expected_finish;
+  if (at_risk.expected_finish != Time::max())
+    candidate->story.expected_late = at_risk.expected_finish;
 }
 
 void JobStoryCollector::note(const Record& record, const JobReleased& released) {

@@ -233,10 +233,15 @@ std::string end_text(const JobStory& story, const StoryContext& context) {
   std::string text = "\n";
   if (const auto start = story.started(); start && *start > story.came)
     text += fmt::format("It waited {} for its first GPUs.\n", length_text(*start - story.came));
-  if (story.warned)
+  if (story.warned && story.expected_late) {
     text += fmt::format("At {} its promise was at risk: it was expected at {}, {}.\n",
                         clock_text(*story.warned), clock_text(*story.expected_late),
                         beside_deadline(story, *story.expected_late));
+  } else if (story.warned) {
+    text +=
+        fmt::format("At {} its promise was at risk, and nobody could tell when it would be done.\n",
+                    clock_text(*story.warned));
+  }
   if (story.is_finished()) {
     return text +
            fmt::format("It finished at {}{}.\n", clock_text(*story.ended),

@@ -15,8 +15,14 @@ constexpr std::array kReserves{4, 1, 0};
 // More than any job could ever pay for being moved.
 constexpr Work kUnlimited{WideInteger{1} << 120};
 
-JobToFill to_fill(const TrainingJob& job, Time now) {
-  return {job.sizes.get(), job.left_at(now), job.spec->deadline, job.level(), job.ready_at};
+// What it has and may keep: nothing on a node that is to be left.
+GpuBlock usable_block(const PoolView& view, const TrainingJob& job) {
+  return view.pool.closed.is_free(job.block) ? job.block : kNoGpus;
+}
+
+JobToFill to_fill(const PoolView& view, const TrainingJob& job) {
+  return {job.sizes.get(), job.left_at(view.now), job.spec->deadline,
+          level_of(*job.sizes, usable_block(view, job).size), job.ready_at};
 }
 
 // As early as possible on what is left, whether or not that is in time.
@@ -24,8 +30,8 @@ Mended as_early_as_possible(const PoolView& view, JobId id, const CapacityProfil
                             std::span<const OtherTimeline> others) {
   const TrainingJob& job = view.state.job(id);
   const FillRules rules{view.now, view.config.slot, {}};
-  const SizePlan plan = fill_greedily(unpromised, to_fill(job, view.now), rules);
-  auto timeline = arrange_one(plan, *job.sizes, job.block, others, view.pool.closed);
+  const SizePlan plan = fill_greedily(unpromised, to_fill(view, job), rules);
+  auto timeline = arrange_one(plan, *job.sizes, usable_block(view, job), others, view.pool.closed);
   if (!timeline) timeline = Timeline{{}, view.now};  // it takes what is left over
   return {id, std::move(*timeline), Mended::Outcome::at_risk, plan.end};
 }
@@ -37,8 +43,14 @@ std::vector<Mended> mend_job(const PoolView& view, JobId id) {
   Promises promises{view, job, id};
   std::vector<Mended> mended;
   if (auto promise = promises.promise_by(job.spec->deadline)) {
-    for (auto& [other, timeline] : promise->revised)
-      mended.push_back({other, std::move(timeline), Mended::Outcome::kept, {}});
+    for (auto& [other, timeline] : promise->revised) {
+      // A promise that was broken before is not mended by being in nobody's way.
+      const bool is_kept = !view.state.job(other).is_at_risk;
+      mended.push_back({other,
+                        std::move(timeline),
+                        is_kept ? Mended::Outcome::kept : Mended::Outcome::at_risk,
+                        {}});
+    }
     mended.push_back({id, std::move(promise->timeline), Mended::Outcome::kept, {}});
     return mended;
   }
@@ -76,7 +88,7 @@ std::vector<Mended> mend_pool(const PoolView& view) {
   for (const auto& [slack, id] : order) {
     const TrainingJob& job = view.state.job(id);
     const FillRules rules{view.now, view.config.slot, kReserves};
-    auto plan = fill(profile, to_fill(job, view.now), rules);
+    auto plan = fill(profile, to_fill(view, job), rules);
     if (!plan) {
       late.push_back(id);
       continue;
@@ -87,8 +99,7 @@ std::vector<Mended> mend_pool(const PoolView& view) {
   }
   for (const JobId id : late) {
     const TrainingJob& job = view.state.job(id);
-    plans.push_back(
-        fill_greedily(profile, to_fill(job, view.now), {view.now, view.config.slot, {}}));
+    plans.push_back(fill_greedily(profile, to_fill(view, job), {view.now, view.config.slot, {}}));
     subtract(profile, plans.back(), *job.sizes);
     jobs.push_back(id);
   }
@@ -98,7 +109,7 @@ std::vector<Mended> mend_pool(const PoolView& view) {
       const TrainingJob& job = view.state.job(jobs[i]);
       const bool is_late = i + late.size() >= jobs.size();
       const Work spare = may_overdraw || is_late ? kUnlimited : reserve_of(plans[i], *job.sizes);
-      to_arrange.push_back({job.sizes.get(), &plans[i], job.block, spare});
+      to_arrange.push_back({job.sizes.get(), &plans[i], usable_block(view, job), spare});
     }
     return arrange_all(to_arrange, view.pool.closed, view.now);
   };

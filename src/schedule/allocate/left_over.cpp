@@ -84,10 +84,11 @@ class LeftOvers {
   }
 
   // A job that has more than it was promised, or the same elsewhere, goes on if nobody else needs
-  // the GPUs: staying costs nothing.
+  // the GPUs: staying costs nothing once it makes progress there.
   void keep(Share& share) {
     const GpuBlock present = share.job->block;
     if (present.is_none() || present == share.base || present.size < share.base.size) return;
+    if (share.job->ready_at > now_ && !can_afford(share, share.job->ready_at)) return;
     if (is_free_for(share, present)) put(share, present);
   }
 
@@ -132,10 +133,12 @@ class LeftOvers {
   // is there but has done nothing yet. It then lacks what its timeline would have done meanwhile,
   // and pays for the way back.
   bool can_afford(Share& share, int level) const {
+    return can_afford(share, now_ + size_at(share, level).price);
+  }
+  bool can_afford(Share& share, Time there) const {
     const TrainingJob& job = *share.job;
     if (!job.is_promised() || job.is_at_risk) return true;
     if (!share.surplus) share.surplus = surplus(job, now_);
-    const Time there = now_ + size_at(share, level).price;
     Work lost = planned_work(job, now_, there);
     if (const GpuBlock back = job.timeline.block_at(there); !back.is_none()) {
       const SizeOption& size = size_at(share, level_in(share, back));

@@ -97,7 +97,7 @@ TEST(LeftOver, AJobKeepsWhatItHasWhileNobodyElseNeedsIt) {
 // It was given a second GPU at 0 and works from 2 on. At 1 it is planned anew with one GPU and nothing
 // to spare. If it stayed where it is and were sent back at 2, it would work from 4 on instead of 3.
 // Disabled until keep() asks whether staying can be afforded while the job still pays.
-TEST(LeftOver, DISABLED_AJobThatIsStillBeingRescaledStaysOnlyIfItCanAffordIt) {
+TEST(LeftOver, AJobThatIsStillBeingRescaledStaysOnlyIfItCanAffordIt) {
   PoolUnderTest pool{1, 2, {from_seconds(2), from_seconds(0)}};
   const auto job = a_training_job().curve({{1, 10}, {2, 20}}).deadline(100);
   const auto block_at_1 = [&](std::int64_t iterations) {
@@ -218,7 +218,7 @@ struct History {
 };
 
 // Disabled for the same reason: about one history in a thousand has such a job.
-RC_GTEST_PROP(LeftOver, DISABLED_NoPromiseIsEverBrokenAndWhatIsLentCanBeTakenBackAtAnyTime, ()) {
+RC_GTEST_PROP(LeftOver, NoPromiseIsEverBrokenAndWhatIsLentCanBeTakenBackAtAnyTime, ()) {
   History history{between(1, 3), any_cost()};
   std::int64_t promised = 0;
   const int arrivals = between(3, 16);

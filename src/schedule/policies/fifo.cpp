@@ -13,7 +13,7 @@ Allocation FifoPolicy::allocate(const PoolView& view) const {
   const PoolState& pool = view.pool;
   BlockMap map = pool.closed;
   for (const JobId id : pool.active) {
-    if (!state.job(id).block.is_none()) map.take(state.job(id).block);
+    if (!state.job(id).block.is_none()) map.cover(state.job(id).block);
   }
   Allocation allocation;
   bool is_blocked = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// First come, first served, on exactly the GPUs the user asked for. Nobody is moved or interrupted;
-// the first that does not fit holds back all behind it.
+// First come, first served, on exactly the GPUs the user asked for. Nobody is moved or interrupted,
+// not even from a node that is being drained; the first that does not fit holds back all behind it.
 #pragma once
 
 #include "schedule/policies/training_policy.h"

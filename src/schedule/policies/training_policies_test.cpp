@@ -85,9 +85,10 @@ TEST(EdfAdmission, CountsThePriceOfAStart) {
   EXPECT_TRUE(is_promised_in(pool.submit(a_training_job().iterations(980).deadline(100))));
 }
 
-TEST(ElasticFlow, KnowsNothingOfWhatARescaleCosts) {
+TEST(ElasticFlow, CountsWhatAStartCosts) {
   PoolUnderTest pool{"elasticflow", 1, 1, kTwoSeconds};
-  EXPECT_TRUE(is_promised_in(pool.submit(a_training_job().iterations(1000).deadline(100))));
+  EXPECT_FALSE(is_promised_in(pool.submit(a_training_job().iterations(1000).deadline(100))));
+  EXPECT_TRUE(is_promised_in(pool.submit(a_training_job().iterations(960).deadline(100))));
   EXPECT_FALSE(is_promised_in(pool.submit(a_training_job().iterations(1).deadline(100))));
 }
 
