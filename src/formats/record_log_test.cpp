@@ -282,7 +282,7 @@ Time any_time() {
   return Time{Duration{any_number<std::int64_t>()}};
 }
 Work any_work() {
-  const WideInteger high = any_number<std::int64_t>();
+  const WideInteger high = any_number<std::int64_t>() / 2;
   return Work{high * (WideInteger{1} << 64) + any_number<std::int64_t>() / 2};
 }
 std::string any_text() {
