@@ -57,8 +57,9 @@ class TrainingRun {
       const Time next = std::min({next_arrival(), next_happening(), next_outage(), wake_up_});
       if (next == Time::max()) break;
       now_ = next;
-      // All of them, whatever the first says.
-      const bool has_news = hear_of_outages() | hear_of_releases() | submit_arrivals();
+      bool has_news = hear_of_outages();
+      has_news = hear_of_releases() || has_news;
+      has_news = submit_arrivals() || has_news;
       const bool must_decide = has_news || std::exchange(has_new_plans_, false) || wake_up_ <= now_;
       if (!must_decide) continue;
       has_new_plans_ = false;

@@ -26,7 +26,7 @@ struct Return {
 class LeftOvers {
  public:
   LeftOvers(const TrainingState& state, const PoolState& pool, Time now)
-      : pool_{pool}, now_{now}, map_{pool.closed} {
+      : now_{now}, map_{pool.closed} {
     shares_.reserve(pool.active.size());
     for (const JobId id : pool.active) {
       const TrainingJob& job = state.job(id);
@@ -211,7 +211,6 @@ class LeftOvers {
       wishes.push({return_of(share, level, next), index, next});
   }
 
-  const PoolState& pool_;
   Time now_;
   BlockMap map_;
   std::vector<Share> shares_;
