@@ -19,10 +19,10 @@ endif
 .PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers clean
 
 help:
-	@echo 'weir: which scheduling policy strands the fewest GPUs?'
+	@echo 'weir: which deadlines can be promised, and which policy strands the fewest GPUs?'
 	@echo
 	@echo 'Start here'
-	@echo '  make run        build, compare all policies, print the table, write out/report.html'
+	@echo '  make run        build, compare all policies, print the tables, write out/*.html'
 	@echo '  make test       all tests, on the release build and under the sanitizers'
 	@echo '  make bench      how fast it decides, with the machine beside the figures'
 	@echo

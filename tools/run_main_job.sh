@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `make run` shows: every placement policy on weir's own synthetic trace and, when the public
-# data is there, on Alibaba's openb trace (1,213 nodes, 6,212 GPUs). Prints the tables and writes
-# one report for each trace. Needs the release build.
+# What `make run` shows: a night of training jobs with deadlines, under weir's policy and its rivals;
+# then every placement policy on weir's own synthetic trace and, when the public data is there, on
+# Alibaba's openb trace (1,213 nodes, 6,212 GPUs). Prints the tables and writes a report for each.
+# Needs the release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +15,10 @@ readonly nodes=$openb/openb_node_list_gpu_node.csv.gz
 readonly tasks=$openb/openb_pod_list_default.csv.gz
 
 mkdir -p out
+echo "== a night of training jobs with deadlines: who keeps its promises?"
+"$weir" simulate --cluster 4x8xA100 --jobs examples/night.yaml --curves examples/curves --policy all \
+  --report out/deadlines.html
+echo
 echo "== weir's synthetic trace: all policies, seeds $seeds"
 "$weir" simulate --policy all --seeds "$seeds" --report out/report.html
 
@@ -23,9 +28,9 @@ if [[ -r "$nodes" && -r "$tasks" ]]; then
   mv out/report.html out/report-synthetic.html
   "$weir" simulate --nodes "$nodes" --tasks "$tasks" --policy all --seeds "$seeds" --report out/report.html
   echo
-  echo "Plots: out/report.html (openb) and out/report-synthetic.html; they open without a network."
+  echo "Plots: out/deadlines.html, out/report.html (openb) and out/report-synthetic.html; they open without a network."
 else
   echo
-  echo "Plots: out/report.html; it opens without a network."
+  echo "Plots: out/deadlines.html and out/report.html; they open without a network."
   echo "For the trace of a production cluster, put openb under WEIR_DATA; looked in $openb."
 fi
