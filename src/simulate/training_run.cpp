@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "domain/seeded_rng.h"
+#include "schedule/admit/slots.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
@@ -82,12 +83,7 @@ class TrainingRun {
     return core;
   }
 
-  Time aligned(Time time) const {
-    const Duration slot = config_.training.slot;
-    if (slot.count() == 0 || time == Time::max()) return time;
-    const auto slots = (time.time_since_epoch() + slot - Duration{1}) / slot;
-    return Time{slot * slots};
-  }
+  Time aligned(Time time) const { return schedule::slot_after(time, config_.training.slot); }
 
   Time next_arrival() const {
     return arrived_ == by_arrival_.size()

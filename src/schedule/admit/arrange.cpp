@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cassert>
 
+#include "schedule/place/owned_blocks.h"
+
 namespace weir::schedule {
 namespace {
-
-constexpr std::int32_t kNobody = -1;
 
 std::uint32_t gpus_at(const SizeTable& sizes, int level) {
   return level == kPaused ? 0
@@ -18,11 +18,10 @@ std::uint32_t gpus_at(const SizeTable& sizes, int level) {
 class Sweep {
  public:
   Sweep(std::span<const PlanToArrange> plans, const BlockMap& closed, Time now)
-      : plans_{plans}, map_{closed}, owner_(closed.gpu_count(), kNobody), now_{now} {
-    held_.resize(plans.size());
+      : plans_{plans}, owned_{closed, plans.size()}, now_{now}, last_block_(plans.size()) {
     result_.timelines.resize(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      held_[i] = {kNoGpus, plans[i].spare};
+      spare_.push_back(plans[i].spare);
       result_.timelines[i].end = plans[i].plan->end;
       result_.timelines[i].steps.reserve(plans[i].plan->steps.size());
     }
@@ -42,25 +41,20 @@ class Sweep {
  private:
   struct Change {
     Time at;
-    std::int32_t job;
+    std::size_t job;
     std::uint32_t gpus;
     std::uint32_t step;
-  };
-  struct Held {
-    GpuBlock block;
-    Work spare;
   };
 
   void gather_changes() {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const SizePlan& plan = *plans_[i].plan;
-      const auto job = static_cast<std::int32_t>(i);
       for (std::size_t s = 0; s < plan.steps.size(); ++s) {
         if (plan.steps[s].from >= plan.end) break;
         const std::uint32_t gpus = gpus_at(*plans_[i].sizes, plan.steps[s].level);
-        changes_.push_back({plan.steps[s].from, job, gpus, static_cast<std::uint32_t>(s)});
+        changes_.push_back({plan.steps[s].from, i, gpus, static_cast<std::uint32_t>(s)});
       }
-      changes_.push_back({plan.end, job, 0, kEnd});
+      changes_.push_back({plan.end, i, 0, kEnd});
     }
     // At one instant: those who stay as they are, then the large ones.
     std::sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) {
@@ -76,7 +70,7 @@ class Sweep {
   // Only at the beginning does a job hold the very block it wants.
   bool stays(const Change& change) const {
     return change.step == 0 && change.at == now_ && change.gpus > 0 &&
-           plans_[static_cast<std::size_t>(change.job)].block.size == change.gpus;
+           plans_[change.job].block.size == change.gpus;
   }
 
   bool apply(std::span<const Change> changes) {
@@ -86,127 +80,78 @@ class Sweep {
         note(change, kNoGpus);
         continue;
       }
-      GpuBlock from = last_block_[static_cast<std::size_t>(change.job)];
+      GpuBlock from = last_block_[change.job];
       if (change.step == 0 && change.at == now_) {
-        from = plans_[static_cast<std::size_t>(change.job)].block;
+        from = plans_[change.job].block;
       }
       const auto block = find(change.gpus, from, change.at);
       if (!block) return false;
-      hold(change.job, *block);
+      owned_.hold(change.job, *block);
       note(change, *block);
     }
     return true;
   }
 
-  void release(std::int32_t job) {
-    Held& held = held_[static_cast<std::size_t>(job)];
-    last_block_.resize(plans_.size());
-    last_block_[static_cast<std::size_t>(job)] = held.block;
-    if (held.block.is_none()) return;
-    map_.give_back(held.block);
-    std::fill_n(owner_.begin() + held.block.first, held.block.size, kNobody);
-    held.block = kNoGpus;
-  }
-
-  void hold(std::int32_t job, GpuBlock block) {
-    map_.take(block);
-    std::fill_n(owner_.begin() + block.first, block.size, job);
-    held_[static_cast<std::size_t>(job)].block = block;
+  void release(std::size_t job) {
+    last_block_[job] = owned_.block_of(job);
+    owned_.release(job);
   }
 
   void note(const Change& change, GpuBlock block) {
     if (change.step == kEnd) return;
-    result_.timelines[static_cast<std::size_t>(change.job)].steps.push_back({change.at, block});
+    result_.timelines[change.job].steps.push_back({change.at, block});
   }
 
   // A block of that size, near `from` if possible; others move out of the way if they can afford it.
   std::optional<GpuBlock> find(std::uint32_t gpus, GpuBlock from, Time at) {
     if (!from.is_none()) {
       const GpuBlock near = enclosing(from, gpus);
-      if (map_.is_free(near)) return near;
+      if (owned_.map().is_free(near)) return near;
       if (gpus < from.size) {  // another part of what it had
         for (GpuBlock part{from.first, gpus}; part.end() <= from.end(); part.first += gpus) {
-          if (map_.is_free(part)) return part;
+          if (owned_.map().is_free(part)) return part;
         }
       }
     }
-    if (const auto free = map_.best_fit(gpus)) return free;
-    if (map_.free_count() < gpus) return std::nullopt;
+    if (const auto free = owned_.map().best_fit(gpus)) return free;
+    if (owned_.map().free_count() < gpus) return std::nullopt;
     return clear_a_block(gpus, at);
   }
 
-  bool can_move(std::int32_t job, GpuBlock block) const {
-    const PlanToArrange& plan = plans_[static_cast<std::size_t>(job)];
-    const auto level = static_cast<std::size_t>(level_of(*plan.sizes, block.size));
-    return held_[static_cast<std::size_t>(job)].spare >=
-           (*plan.sizes)[level].rate * (*plan.sizes)[level].price;
-  }
-
-  // The GPUs that would have to move out of the block; nothing when someone in it cannot.
-  std::optional<std::uint32_t> occupied(GpuBlock block) const {
-    std::uint32_t gpus = 0;
-    for (std::uint32_t slot = block.first; slot < block.end();) {
-      const std::int32_t job = owner_[slot];
-      if (job == kNobody) {
-        if (!map_.is_free({slot, 1})) return std::nullopt;  // closed
-        ++slot;
-        continue;
-      }
-      const GpuBlock theirs = held_[static_cast<std::size_t>(job)].block;
-      if (theirs.size >= block.size || !can_move(job, theirs)) return std::nullopt;
-      gpus += theirs.size;
-      slot = theirs.end();
-    }
-    return gpus;
+  // What moving costs it, at the size it has.
+  Work price_of_moving(std::size_t job) const {
+    const SizeTable& sizes = *plans_[job].sizes;
+    const SizeOption& size =
+        sizes[static_cast<std::size_t>(level_of(sizes, owned_.block_of(job).size))];
+    return size.rate * size.price;
   }
 
   std::optional<GpuBlock> clear_a_block(std::uint32_t gpus, Time at) {
-    GpuBlock best;
-    std::uint32_t least = gpus;
-    for (GpuBlock block{0, gpus}; block.end() <= map_.gpu_count(); block.first += gpus) {
-      const auto moving = occupied(block);
-      if (moving && *moving < least) {
-        least = *moving;
-        best = block;
-      }
+    const auto block = owned_.cheapest_to_clear(
+        gpus, [&](std::size_t job) { return spare_[job] >= price_of_moving(job); });
+    if (!block) return std::nullopt;
+    const std::vector<std::size_t> movers = owned_.jobs_in(*block);
+    std::vector<std::uint32_t> sizes;
+    for (const std::size_t job : movers) {
+      sizes.push_back(owned_.block_of(job).size);
+      spare_[job] -= price_of_moving(job);
+      release(job);
     }
-    if (best.is_none()) return std::nullopt;
-    std::vector<std::int32_t> movers;
-    for (std::uint32_t slot = best.first; slot < best.end();) {
-      const std::int32_t job = owner_[slot];
-      slot += job == kNobody ? 1 : held_[static_cast<std::size_t>(job)].block.size;
-      if (job != kNobody) movers.push_back(job);
-    }
-    std::vector<GpuBlock> were;
-    for (const std::int32_t job : movers)
-      were.push_back(held_[static_cast<std::size_t>(job)].block);
-    std::vector<std::size_t> order(movers.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return were[a].size > were[b].size; });
-    for (const std::int32_t job : movers) release(job);
-    map_.take(best);  // so that none of them goes back
+    owned_.reserve(*block);  // so that none of them goes back
     bool all_placed = true;
-    for (const std::size_t i : order) {
-      const auto elsewhere = find(were[i].size, kNoGpus, at);
-      if (!elsewhere) {
-        all_placed = false;
-        break;
-      }
-      move(movers[i], were[i], *elsewhere, at);
+    for (std::size_t i = 0; i < movers.size() && all_placed; ++i) {
+      const auto elsewhere = find(sizes[i], kNoGpus, at);
+      all_placed = elsewhere.has_value();
+      if (all_placed) move(movers[i], *elsewhere, at);
     }
-    map_.give_back(best);
+    owned_.unreserve(*block);
     if (!all_placed) return std::nullopt;
-    return best;
+    return block;
   }
 
-  void move(std::int32_t job, GpuBlock from, GpuBlock to, Time at) {
-    const PlanToArrange& plan = plans_[static_cast<std::size_t>(job)];
-    const auto level = static_cast<std::size_t>(level_of(*plan.sizes, from.size));
-    held_[static_cast<std::size_t>(job)].spare -=
-        (*plan.sizes)[level].rate * (*plan.sizes)[level].price;
-    hold(job, to);
-    auto& steps = result_.timelines[static_cast<std::size_t>(job)].steps;
+  void move(std::size_t job, GpuBlock to, Time at) {
+    owned_.hold(job, to);
+    auto& steps = result_.timelines[job].steps;
     if (!steps.empty() && steps.back().from == at) {
       steps.back().block = to;
     } else {
@@ -218,11 +163,10 @@ class Sweep {
   static constexpr std::uint32_t kEnd = static_cast<std::uint32_t>(-1);
 
   std::span<const PlanToArrange> plans_;
-  BlockMap map_;
-  std::vector<std::int32_t> owner_;  // by GPU
+  OwnedBlocks owned_;
   Time now_;
-  std::vector<Held> held_;
-  std::vector<GpuBlock> last_block_;
+  std::vector<Work> spare_;           // by job
+  std::vector<GpuBlock> last_block_;  // by job: before its last change
   std::vector<Change> changes_;
   Arrangement result_;
 };
@@ -253,8 +197,7 @@ std::optional<Timeline> FixedTimelines::arrange(const SizePlan& plan, const Size
   GpuBlock last = present;
   for (std::size_t s = 0; s < plan.steps.size() && plan.steps[s].from < plan.end; ++s) {
     const Time from = plan.steps[s].from;
-    const Time to =
-        s + 1 < plan.steps.size() ? std::min(plan.steps[s + 1].from, plan.end) : plan.end;
+    const Time to = plan.end_of(s);
     const std::uint32_t gpus = gpus_at(sizes, plan.steps[s].level);
     if (gpus == 0) {
       timeline.steps.push_back({from, kNoGpus});

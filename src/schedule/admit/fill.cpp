@@ -4,19 +4,10 @@
 #include <algorithm>
 #include <cassert>
 
+#include "schedule/admit/slots.h"
+
 namespace weir::schedule {
 namespace {
-
-Time round_down(Time time, Duration slot) {
-  if (slot.count() == 0) return time;
-  return Time{time.time_since_epoch() / slot * slot};
-}
-
-Time round_up(Time time, Duration slot) {
-  if (slot.count() == 0) return time;
-  const Time down = round_down(time, slot);
-  return down == time || time == Time::max() ? time : down + slot;
-}
 
 // The levels a plan may use: `before` until `switch_at`, `after` from then on.
 struct LevelLimit {
@@ -213,18 +204,27 @@ std::optional<SizePlan> fill_with_reserve(Filling& filling, const JobToFill& job
     plan.top_level = q;
     plan.reserve = reserve;
     if (q > 0 || rules.starts_late) {
-      const Time at = round_down(filling.latest_switch(q - 1, q, need), rules.slot);
+      const Time at = slot_before(filling.latest_switch(q - 1, q, need), rules.slot);
       if (at > rules.now) {
         if (const auto end = filling.walk({q - 1, q, at}, need, &plan.steps).end) {
-          plan.end = round_up(*end, rules.slot);
+          plan.end = slot_after(*end, rules.slot);
           return plan;
         }
       }
     }
-    plan.end = round_up(*filling.walk(constant, need, &plan.steps).end, rules.slot);
+    plan.end = slot_after(*filling.walk(constant, need, &plan.steps).end, rules.slot);
     return plan;
   }
   return std::nullopt;
+}
+
+void change(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes,
+            std::int32_t sign) {
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const SizeStep& step = plan.steps[i];
+    if (step.level == kPaused || step.from >= plan.end) continue;
+    profile.add(step.from, plan.end_of(i), sign * sizes[static_cast<std::size_t>(step.level)].gpus);
+  }
 }
 
 }  // namespace
@@ -250,18 +250,16 @@ SizePlan fill_greedily(const CapacityProfile& profile, const JobToFill& job,
   plan.top_level = filling.levels() - 1;
   const LevelLimit all{plan.top_level, plan.top_level, rules.now};
   plan.end =
-      round_up(filling.walk(all, job.left, &plan.steps).end.value_or(Time::max()), rules.slot);
+      slot_after(filling.walk(all, job.left, &plan.steps).end.value_or(Time::max()), rules.slot);
   return plan;
 }
 
 void subtract(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes) {
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const SizeStep& step = plan.steps[i];
-    if (step.level == kPaused || step.from >= plan.end) continue;
-    const Time to =
-        i + 1 < plan.steps.size() ? std::min(plan.steps[i + 1].from, plan.end) : plan.end;
-    profile.add(step.from, to, -sizes[static_cast<std::size_t>(step.level)].gpus);
-  }
+  change(profile, plan, sizes, -1);
+}
+
+void give_back(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes) {
+  change(profile, plan, sizes, 1);
 }
 
 }  // namespace weir::schedule

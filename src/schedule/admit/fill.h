@@ -10,6 +10,7 @@
 // it must be undone is not made.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -40,6 +41,10 @@ struct SizePlan {
   Time end;
   int top_level = kPaused;
   int reserve = 0;  // how many prices of the top level are left over at the end
+
+  Time end_of(std::size_t step) const {
+    return step + 1 < steps.size() ? std::min(steps[step + 1].from, end) : end;
+  }
 };
 
 struct FillRules {
@@ -58,7 +63,8 @@ std::optional<SizePlan> fill(const CapacityProfile& profile, const JobToFill& jo
 SizePlan fill_greedily(const CapacityProfile& profile, const JobToFill& job,
                        const FillRules& rules);
 
-// Takes the plan's GPUs from the profile.
+// Takes the plan's GPUs from the profile, or gives them back.
 void subtract(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes);
+void give_back(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes);
 
 }  // namespace weir::schedule

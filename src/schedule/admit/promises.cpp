@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "schedule/admit/arrange.h"
+#include "schedule/admit/slots.h"
 
 namespace weir::schedule {
 namespace {
-
-constexpr std::array kReserves{4, 1, 0};
 
 // How often a job that found no room is planned first instead.
 constexpr int kRepairs = 8;
@@ -28,11 +27,6 @@ constexpr std::size_t kManyPieces = 4096;
 
 // Giving back less than this is not worth a record.
 constexpr Duration kWorthTrimming = from_seconds(60);
-
-Time round_up(Time time, Duration slot) {
-  if (slot.count() == 0) return time;
-  return Time{slot * ((time.time_since_epoch() + slot - Duration{1}) / slot)};
-}
 
 const SizeOption* option_of(const SizeTable& sizes, GpuBlock block) {
   const int level = level_of(sizes, block.size);
@@ -56,10 +50,6 @@ void follow(const TrainingJob& job, const Timeline& timeline, Time now, Visit vi
     }
     if (!visit(from, ready, to, size)) return;
   }
-}
-
-JobToFill to_fill(const TrainingJob& job, Time now, Time deadline) {
-  return {job.sizes.get(), job.left_at(now), deadline, job.level(), job.ready_at};
 }
 
 Duration laxity(const JobToFill& job, Time now) {
@@ -97,17 +87,6 @@ Timeline cut_off(Timeline timeline, Time end) {
   return timeline;
 }
 
-// The GPUs of the timeline until `end`, as changes to a profile.
-void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
-  for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
-    const auto gpus = static_cast<std::int32_t>(timeline.steps[i].block.size);
-    const Time to = std::min(timeline.end_of(i), end);
-    if (gpus == 0 || timeline.steps[i].from >= to) continue;
-    changes.push_back({timeline.steps[i].from, gpus});
-    changes.push_back({to, -gpus});
-  }
-}
-
 void take(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
   const std::size_t first = changes.size();
   give_back(changes, timeline, end);
@@ -129,6 +108,20 @@ SizePlan size_plan(const Timeline& timeline, Time end, const SizeTable& sizes, T
 }
 
 }  // namespace
+
+JobToFill to_fill(const TrainingJob& job, Time now, Time deadline) {
+  return {job.sizes.get(), job.left_at(now), deadline, job.level(), job.ready_at};
+}
+
+void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
+  for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
+    const auto gpus = static_cast<std::int32_t>(timeline.steps[i].block.size);
+    const Time to = std::min(timeline.end_of(i), end);
+    if (gpus == 0 || timeline.steps[i].from >= to) continue;
+    changes.push_back({timeline.steps[i].from, gpus});
+    changes.push_back({to, -gpus});
+  }
+}
 
 Work reserve_of(const SizePlan& plan, const SizeTable& sizes) {
   const SizeOption& top = sizes[static_cast<std::size_t>(plan.top_level)];
@@ -178,8 +171,8 @@ void Promises::trim() {
     const TrainingJob& job = *kept.job;
     if (job.block.is_none()) continue;  // it has done nothing since it was planned
     const auto end = needed_until(job, view_.now);
-    if (!end || job.timeline.end - round_up(*end, view_.config.slot) < kWorthTrimming) continue;
-    kept.end = round_up(*end, view_.config.slot);
+    if (!end || job.timeline.end - slot_after(*end, view_.config.slot) < kWorthTrimming) continue;
+    kept.end = slot_after(*end, view_.config.slot);
     if (timelines_)
       timelines_->cut_off(static_cast<std::size_t>(&kept - promised_.data()), kept.end);
     for (std::size_t i = 0; i < job.timeline.steps.size(); ++i) {

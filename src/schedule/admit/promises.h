@@ -6,6 +6,7 @@
 // what they have left to do, and only if that succeeds for all is it kept.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,6 +31,14 @@ Work surplus(const TrainingJob& job, Time now);
 
 // How long the job could be idle and still meet its deadline at its best.
 Duration laxity(const TrainingJob& job, Time now, Time deadline);
+
+// How many prices of its top level a plan keeps in reserve; the most first.
+inline constexpr std::array kReserves{4, 1, 0};
+
+JobToFill to_fill(const TrainingJob& job, Time now, Time deadline);
+
+// Adds the GPUs of the timeline until `end`, as changes to a profile.
+void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end);
 
 // The work a plan does beyond the job's need.
 Work reserve_of(const SizePlan& plan, const SizeTable& sizes);

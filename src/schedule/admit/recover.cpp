@@ -2,15 +2,12 @@
 #include "schedule/admit/recover.h"
 
 #include <algorithm>
-#include <array>
 
 #include "schedule/admit/arrange.h"
 #include "schedule/admit/promises.h"
 
 namespace weir::schedule {
 namespace {
-
-constexpr std::array kReserves{4, 1, 0};
 
 // More than any job could ever pay for being moved.
 constexpr Work kUnlimited{WideInteger{1} << 120};
@@ -21,8 +18,9 @@ GpuBlock usable_block(const PoolView& view, const TrainingJob& job) {
 }
 
 JobToFill to_fill(const PoolView& view, const TrainingJob& job) {
-  return {job.sizes.get(), job.left_at(view.now), job.spec->deadline,
-          level_of(*job.sizes, usable_block(view, job).size), job.ready_at};
+  JobToFill found = to_fill(job, view.now, job.spec->deadline);
+  found.level = level_of(*job.sizes, usable_block(view, job).size);
+  return found;
 }
 
 // As early as possible on what is left, whether or not that is in time.
@@ -62,12 +60,7 @@ std::vector<Mended> mend_job(const PoolView& view, JobId id) {
   }
   CapacityProfile unpromised = view.unpromised;
   std::vector<CapacityProfile::Change> own;
-  for (std::size_t i = 0; i < job.timeline.steps.size(); ++i) {
-    const auto gpus = static_cast<std::int32_t>(job.timeline.steps[i].block.size);
-    if (job.timeline.end_of(i) <= view.now) continue;
-    own.push_back({job.timeline.steps[i].from, gpus});
-    own.push_back({job.timeline.end_of(i), -gpus});
-  }
+  if (job.timeline.end > view.now) give_back(own, job.timeline, job.timeline.end);
   unpromised.apply(std::move(own));
   mended.push_back(as_early_as_possible(view, id, unpromised, others));
   return mended;

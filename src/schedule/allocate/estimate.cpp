@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "schedule/admit/fill.h"
+#include "schedule/admit/promises.h"
 
 namespace weir::schedule {
 namespace {
@@ -12,9 +12,8 @@ namespace {
 constexpr int kMostInFront = 256;
 
 SizePlan plan_on(CapacityProfile& profile, const TrainingJob& job, const PoolView& view) {
-  const JobToFill to_fill{job.sizes.get(), job.left_at(view.now), Time::max(), job.level(),
-                          job.ready_at};
-  SizePlan plan = fill_greedily(profile, to_fill, {view.now, view.config.slot, {}});
+  SizePlan plan =
+      fill_greedily(profile, to_fill(job, view.now, Time::max()), {view.now, view.config.slot, {}});
   subtract(profile, plan, *job.sizes);
   return plan;
 }

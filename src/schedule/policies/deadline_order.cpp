@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "schedule/admit/promises.h"
 #include "schedule/place/rearrange.h"
 
 namespace weir::schedule {
@@ -12,7 +13,7 @@ Time deadline_of(const TrainingJob& job) {
 }
 
 JobToFill to_fill(const TrainingJob& job, Time now) {
-  return {job.sizes.get(), job.left_at(now), deadline_of(job), job.level(), job.ready_at};
+  return to_fill(job, now, deadline_of(job));
 }
 
 std::vector<JobId> by_deadline(const TrainingState& state, const PoolState& pool) {

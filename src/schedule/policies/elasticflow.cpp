@@ -33,22 +33,10 @@ std::int64_t gpu_time(const SizePlan& plan, const SizeTable& sizes) {
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const SizeStep& step = plan.steps[i];
     if (step.level == kPaused || step.from >= plan.end) continue;
-    const Time to =
-        i + 1 < plan.steps.size() ? std::min(plan.steps[i + 1].from, plan.end) : plan.end;
-    sum += (to - step.from) / std::chrono::milliseconds{1} *
+    sum += (plan.end_of(i) - step.from) / std::chrono::milliseconds{1} *
            sizes[static_cast<std::size_t>(step.level)].gpus;
   }
   return sum;
-}
-
-void give_back(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes) {
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const SizeStep& step = plan.steps[i];
-    if (step.level == kPaused || step.from >= plan.end) continue;
-    const Time to =
-        i + 1 < plan.steps.size() ? std::min(plan.steps[i + 1].from, plan.end) : plan.end;
-    profile.add(step.from, to, sizes[static_cast<std::size_t>(step.level)].gpus);
-  }
 }
 
 class Planner {
