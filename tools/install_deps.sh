@@ -13,9 +13,10 @@ set -euo pipefail
 declare -A packages=(
   # Compile and link the weir program.
   [core]="g++ cmake ninja-build ccache git
-          libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev zlib1g-dev"
+          libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev zlib1g-dev
+          libboost1.81-dev libcurl4-openssl-dev libsqlite3-dev"
   # Unit, property and system tests; python3 compares results with the published tables.
-  [tests]="libgtest-dev libgmock-dev librapidcheck-dev python3"
+  [tests]="libgtest-dev libgmock-dev librapidcheck-dev python3 curl faketime"
   # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
   [clang]="clang-14 libclang-rt-14-dev llvm-14"
   # Layout.
