@@ -65,6 +65,12 @@ struct JobCancelled {
   friend bool operator==(const JobCancelled&, const JobCancelled&) = default;
 };
 
+// The job's processes have failed, and it is not to be tried again.
+struct JobFailed {
+  JobId job;
+  friend bool operator==(const JobFailed&, const JobFailed&) = default;
+};
+
 // The ranks of that generation have formed and make progress from now on.
 struct RanksReady {
   JobId job;
@@ -95,6 +101,20 @@ struct CurveUpdated {
   friend bool operator==(const CurveUpdated&, const CurveUpdated&) = default;
 };
 
+// What a change of GPUs costs here. Jobs that come from now on are planned with it.
+struct RescaleCostMeasured {
+  Duration base;
+  Duration per_doubling;
+  friend bool operator==(const RescaleCostMeasured&, const RescaleCostMeasured&) = default;
+};
+
+// The wall clock was set, forward or (negative) back. The scheduler's own time goes on evenly: a
+// promise keeps the time it was given.
+struct ClockStepped {
+  Duration by;
+  friend bool operator==(const ClockStepped&, const ClockStepped&) = default;
+};
+
 // It is time to decide who has which GPUs: everything that happened at this moment has been told,
 // or a moment has come that the scheduler asked to be woken at.
 struct TimerFired {
@@ -105,7 +125,7 @@ struct Event {
   Time at;
   std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned, TrainingSubmitted, JobCancelled,
                RanksReady, RanksFailed, ProgressReported, CurveUpdated, NodeDrained,
-               ForeignUseObserved, TimerFired>
+               ForeignUseObserved, TimerFired, JobFailed, RescaleCostMeasured, ClockStepped>
       what;
 };
 

@@ -76,6 +76,8 @@ std::string to_string(const Reason& reason) {
       return "somebody else uses its GPUs";
     case ReasonCode::cancelled:
       return "cancelled by its user";
+    case ReasonCode::failed:
+      return "its processes failed";
   }
   return "unknown reason";
 }

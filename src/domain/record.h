@@ -55,6 +55,7 @@ enum class ReasonCode : std::uint8_t {
   ranks_failed,         // its processes died or could not start; detail: the generation
   foreign_use,          // somebody else uses its GPUs
   cancelled,            // the user said so
+  failed,               // its processes failed and it is not tried again
 };
 
 struct Reason {
@@ -227,6 +228,19 @@ struct ForeignUseKnown {
   friend bool operator==(const ForeignUseKnown&, const ForeignUseKnown&) = default;
 };
 
+// What a change of GPUs costs, for jobs that come from now on.
+struct RescaleCostAdopted {
+  Duration base;
+  Duration per_doubling;
+  friend bool operator==(const RescaleCostAdopted&, const RescaleCostAdopted&) = default;
+};
+
+// The wall clock was set; the scheduler's time was not.
+struct ClockStepSeen {
+  Duration by;
+  friend bool operator==(const ClockStepSeen&, const ClockStepSeen&) = default;
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -239,7 +253,7 @@ struct Record {
                NodeClosed, NodeOpened, TargetWorkloadRevised, TrainingAccepted, PromiseMade,
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
-               ForeignUseKnown, EventIgnored>
+               ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

@@ -78,6 +78,10 @@ template <>
 constexpr std::string_view kTypeName<ForeignUseKnown> = "foreign_use_known";
 template <>
 constexpr std::string_view kTypeName<EventIgnored> = "event_ignored";
+template <>
+constexpr std::string_view kTypeName<RescaleCostAdopted> = "rescale_cost_adopted";
+template <>
+constexpr std::string_view kTypeName<ClockStepSeen> = "clock_step_seen";
 
 // A switch, so that a new enumerator without a name does not compile (-Wswitch).
 constexpr std::string_view name_of(ReasonCode code) {
@@ -148,6 +152,8 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "foreign_use";
     case ReasonCode::cancelled:
       return "cancelled";
+    case ReasonCode::failed:
+      return "failed";
   }
   return {};
 }
@@ -319,6 +325,12 @@ constexpr auto kFields<ForeignUseKnown> =
                Field{"gpus", &ForeignUseKnown::gpus}};
 template <>
 constexpr auto kFields<EventIgnored> = std::tuple<>{};
+template <>
+constexpr auto kFields<RescaleCostAdopted> =
+    std::tuple{Field{"base", &RescaleCostAdopted::base},
+               Field{"per_doubling", &RescaleCostAdopted::per_doubling}};
+template <>
+constexpr auto kFields<ClockStepSeen> = std::tuple{Field{"by", &ClockStepSeen::by}};
 
 template <class T>
 concept HasFields = !std::same_as<std::remove_const_t<decltype(kFields<T>)>, NoFields>;
@@ -387,6 +399,7 @@ class Writer {
   }
   void put(const std::string& text) { put(std::string_view{text}); }
   void put(Time time) { put(time.time_since_epoch().count()); }
+  void put(Duration duration) { put(duration.count()); }
   void put(Work work) {
     fmt::format_to(std::back_inserter(line_), "\"{}\"", work.femto_iterations);
   }
@@ -515,6 +528,12 @@ class Reader {
     std::int64_t count = 0;
     if (!take(json, count)) return false;
     time = Time{Duration{count}};
+    return true;
+  }
+  bool take(const Json& json, Duration& duration) {
+    std::int64_t count = 0;
+    if (!take(json, count)) return false;
+    duration = Duration{count};
     return true;
   }
   bool take(const Json& json, Work& work) {

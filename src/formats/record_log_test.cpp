@@ -115,7 +115,7 @@ TEST(RecordLog, EveryReasonHasANameOfItsOwn) {
     EXPECT_EQ(log->entries[0].record, record);
     ++code;
   }
-  EXPECT_GT(code, static_cast<int>(ReasonCode::cancelled));
+  EXPECT_GT(code, static_cast<int>(ReasonCode::failed));
   EXPECT_EQ(to_string(Reason{static_cast<ReasonCode>(code), 0}), "unknown reason");
 }
 
@@ -324,6 +324,14 @@ T any_record() {
   return T{any_id<JobId>()};  // those that only name a job
 }
 template <>
+RescaleCostAdopted any_record() {
+  return {Duration{any_number<std::int64_t>()}, Duration{any_number<std::int64_t>()}};
+}
+template <>
+ClockStepSeen any_record() {
+  return {Duration{any_number<std::int64_t>()}};
+}
+template <>
 JobAccepted any_record() {
   return {any_id<JobId>(), any_id<ShapeIndex>(), free_shape(), any_number<std::int32_t>()};
 }
@@ -432,7 +440,7 @@ EventIgnored any_record() {
 template <class... Each>
 std::vector<Record> one_of_each(std::type_identity<std::variant<Each...>>) {
   const auto any_reason = [] {
-    const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::cancelled) + 1);
+    const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::failed) + 1);
     return Reason{static_cast<ReasonCode>(code), any_number<std::uint64_t>()};
   };
   return {Record{any_time(), any_reason(), any_record<Each>()}...};

@@ -119,6 +119,20 @@ void TrainingDecision::operator()(const JobCancelled& event) {
   if (waits || is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::cancelled, 0});
 }
 
+void TrainingDecision::operator()(const JobFailed& event) {
+  if (is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::failed, 0});
+}
+
+void TrainingDecision::operator()(const RescaleCostMeasured& event) {
+  if (event.base < Duration{0} || event.per_doubling < Duration{0})
+    return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  add(RescaleCostAdopted{event.base, event.per_doubling}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const ClockStepped& event) {
+  add(ClockStepSeen{event.by}, {ReasonCode::as_reported, 0});
+}
+
 void TrainingDecision::operator()(const RanksReady& event) {
   if (!is_active(event.job)) return;
   const TrainingJob& job = state_.job(event.job);

@@ -39,6 +39,9 @@ class TrainingDecision {
   void operator()(const NodeDrained& event);
   void operator()(const ForeignUseObserved& event);
   void operator()(const RanksFailed& event);
+  void operator()(const JobFailed& event);
+  void operator()(const RescaleCostMeasured& event);
+  void operator()(const ClockStepped& event);
 
   // What follows once the records of the event are part of the state.
   void follow_up(const Event& event);

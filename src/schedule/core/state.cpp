@@ -75,6 +75,9 @@ class Evolution {
   void operator()(const PoolNodeOpened& record) const { train(record); }
   void operator()(const ForeignUseKnown& record) const { train(record); }
 
+  void operator()(const RescaleCostAdopted& record) const { train(record); }
+
+  void operator()(const ClockStepSeen&) const {}
   void operator()(const EventIgnored&) const {}
 
  private:

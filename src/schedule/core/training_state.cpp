@@ -38,6 +38,15 @@ void close_what_is_not_ours(PoolState& pool, std::uint32_t node) {
   }
 }
 
+// All that is kept of a job that is over.
+TrainingJob over(const TrainingJob& job, TrainingPhase phase) {
+  TrainingJob kept;
+  kept.pool = job.pool;
+  kept.phase = phase;
+  kept.generation = job.generation;
+  return kept;
+}
+
 }  // namespace
 
 IterationRate TrainingJob::rate() const {
@@ -205,7 +214,7 @@ void evolve(TrainingState& state, Time, const Reason& reason, const TimelineRevi
 
 void evolve(TrainingState& state, Time, const Reason& reason, const PromiseRefused& record) {
   TrainingJob& job = write(state, record.job);
-  job.phase = TrainingPhase::refused;
+  job = over(job, TrainingPhase::refused);
   PoolState& pool = pool_for(state, job);
   const bool for_room = reason.code == ReasonCode::no_room || reason.code == ReasonCode::no_block;
   if (for_room && !pool.arrivals.empty()) pool.arrivals.back().was_refused_for_room = true;
@@ -281,15 +290,16 @@ void evolve(TrainingState& state, Time, const Reason&, const ForeignUseKnown& re
   close_what_is_not_ours(pool, record.node);
 }
 
+void evolve(TrainingState& state, Time, const Reason&, const RescaleCostAdopted& record) {
+  state.rescale_cost = {record.base, record.per_doubling};
+}
+
 void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased& record) {
   TrainingJob& job = write(state, record.job);
-  job.phase =
-      reason.code == ReasonCode::cancelled ? TrainingPhase::cancelled : TrainingPhase::finished;
-  job.left = Work{};
-  job.block = kNoGpus;
-  job.timeline = Timeline{};
-  job.is_provisional = false;
   deactivate(pool_for(state, job), record.job);
+  job = over(job, reason.code == ReasonCode::cancelled ? TrainingPhase::cancelled
+                  : reason.code == ReasonCode::failed  ? TrainingPhase::failed
+                                                       : TrainingPhase::finished);
 }
 
 }  // namespace weir::schedule

@@ -35,6 +35,7 @@ enum class TrainingPhase : std::uint8_t {
   refused,
   finished,
   cancelled,
+  failed,
 };
 
 struct TrainingJob {
@@ -163,5 +164,6 @@ void evolve(TrainingState& state, Time at, const Reason& reason,
 void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeClosed& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeOpened& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const ForeignUseKnown& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const RescaleCostAdopted& record);
 
 }  // namespace weir::schedule
