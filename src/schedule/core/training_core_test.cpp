@@ -121,7 +121,8 @@ Event any_training_event(const History& history, Time now, bool is_slow) {
     case 4: {
       if (!is_slow) return {now, JobFinished{some_job()}};
       const JobId job = some_job();
-      if (!state.knows(job)) return {now, ProgressReported{job, Work{}}};
+      if (!state.knows(job) || state.job(job).spec == nullptr)
+        return {now, ProgressReported{job, Work{}}};
       const Work all = work_of_iterations(state.job(job).spec->iterations);
       const Work done = all - state.job(job).left_at(now);
       return {now, ProgressReported{job, Work{done.femto_iterations / 10 * 9}}};
