@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/snapshot.h"
 #include "domain/event.h"
 #include "domain/record.h"
 #include "domain/result.h"
@@ -30,6 +31,8 @@ struct StoreOptions {
   std::string build;  // the version of the program, written into records
   std::string vfs;    // SQLite's file layer; empty: the usual one. Tests drop unsynced writes.
   bool accepts_damage = false;  // open although entries are lost, where the state is still certain
+  // Copies committed pages into the file on a thread of its own. Otherwise commit() does it.
+  bool checkpoints_in_background = true;
 };
 
 // An event and what was decided on it: one entry of the log.
@@ -127,10 +130,6 @@ class Store {
 
   virtual std::uint64_t size_bytes() const = 0;
 };
-
-// The state as bytes, and back. Only states for training jobs have a snapshot.
-std::string write_snapshot(const schedule::State& state);
-Result<schedule::State> read_snapshot(std::string_view bytes, const schedule::State& initial);
 
 struct JobQuery {
   std::uint64_t after = 0;  // ids above it, ascending; with newest_first ids below it, descending

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/snapshot.h"
+
+#include <zlib.h>
+
+#include <array>
+#include <bit>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "control/snapshot_bytes.h"
+
+namespace weir::control {
+namespace {
+
+using schedule::GpuMask;
+using schedule::JobPhase;
+using schedule::JobState;
+using schedule::PoolState;
+using schedule::SizeRule;
+using schedule::SizeTable;
+using schedule::State;
+using schedule::TrainingJob;
+using schedule::TrainingPhase;
+using schedule::TrainingPool;
+using schedule::TrainingState;
+
+constexpr std::string_view kMagic = "weirsnap";
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kChecksumBytes = 4;
+constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
+constexpr auto kLastSizeRule = static_cast<std::uint8_t>(SizeRule::asked);
+constexpr auto kLastDeadlineKind = static_cast<std::uint8_t>(DeadlineKind::hard);
+constexpr auto kLastOrigin = static_cast<std::uint8_t>(CurveOrigin::assumed);
+
+// A job's first byte: its phase, and these.
+constexpr std::uint8_t kPhaseBits = 0x0f;
+constexpr std::uint8_t kIsReady = 0x10;
+constexpr std::uint8_t kIsAtRisk = 0x20;
+constexpr std::uint8_t kIsProvisional = 0x40;
+constexpr std::uint8_t kHasMore = 0x80;  // more than what is kept of a job that is over
+
+std::uint32_t checksum_of(std::string_view bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+std::array<char, kChecksumBytes> as_bytes(std::uint32_t checksum) {
+  std::array<char, kChecksumBytes> bytes{};
+  for (char& byte : bytes) {
+    byte = static_cast<char>(checksum & 0xffU);
+    checksum >>= 8U;
+  }
+  return bytes;
+}
+
+// A value that several may share: the first time itself, later its number. 0: none, 1: it follows.
+template <class T>
+class SharedWriter {
+ public:
+  template <class Write>
+  void put(ByteWriter& out, const std::shared_ptr<const T>& value, Write write) {
+    if (value == nullptr) return out.number(0);
+    const auto [known, is_new] = numbers_.try_emplace(value.get(), numbers_.size() + 2);
+    if (!is_new) return out.number(known->second);
+    out.number(1);
+    write(out, *value);
+  }
+
+ private:
+  std::unordered_map<const T*, std::size_t> numbers_;
+};
+
+template <class T>
+class SharedReader {
+ public:
+  template <class Read>
+  std::shared_ptr<const T> get(ByteReader& in, Read read) {
+    const auto number = static_cast<std::size_t>(in.number_up_to(values_.size() + 1));
+    if (number == 0) return nullptr;
+    if (number > 1) return values_[number - 2];
+    values_.push_back(std::make_shared<const T>(read(in)));
+    return values_.back();
+  }
+
+ private:
+  std::vector<std::shared_ptr<const T>> values_;
+};
+
+void put_key(ByteWriter& out, const CurveKey& key) {
+  out.text(key.model);
+  out.integer(key.global_batch);
+}
+
+CurveKey get_key(ByteReader& in) {
+  CurveKey key;
+  key.model = in.text();
+  key.global_batch = in.integer();
+  return key;
+}
+
+void put_curve(ByteWriter& out, const Curve& curve) {
+  out.byte(static_cast<std::uint8_t>(curve.origin()));
+  out.number(curve.measured().size());
+  for (const CurvePoint& point : curve.measured()) {
+    out.integer(point.gpus);
+    out.integer(point.rate.value);
+  }
+}
+
+Curve get_curve(ByteReader& in) {
+  const auto origin = static_cast<CurveOrigin>(in.number_up_to(kLastOrigin));
+  std::vector<CurvePoint> points(in.count());
+  for (CurvePoint& point : points) {
+    point.gpus = in.small_integer();
+    point.rate = IterationRate{in.integer()};
+  }
+  return Curve{std::move(points), origin};
+}
+
+void put_spec(ByteWriter& out, const TrainingSpec& spec) {
+  out.text(spec.name);
+  put_key(out, spec.curve);
+  out.integer(spec.iterations);
+  out.byte(static_cast<std::uint8_t>(spec.deadline_kind));
+  out.time(spec.deadline);
+  out.integer(spec.asked_gpus);
+  out.byte(spec.is_rigid ? 1 : 0);
+}
+
+TrainingSpec get_spec(ByteReader& in) {
+  TrainingSpec spec;
+  spec.name = in.text();
+  spec.curve = get_key(in);
+  spec.iterations = in.integer();
+  spec.deadline_kind = static_cast<DeadlineKind>(in.number_up_to(kLastDeadlineKind));
+  spec.deadline = in.time();
+  spec.asked_gpus = in.small_integer();
+  spec.is_rigid = in.number_up_to(1) != 0;
+  return spec;
+}
+
+void put_sizes(ByteWriter& out, const SizeTable& sizes) {
+  out.number(sizes.size());
+  for (const schedule::SizeOption& size : sizes) {
+    out.integer(size.gpus);
+    out.integer(size.rate.value);
+    out.duration(size.price);
+  }
+}
+
+SizeTable get_sizes(ByteReader& in) {
+  SizeTable sizes(in.count());
+  for (schedule::SizeOption& size : sizes) {
+    size.gpus = in.small_integer();
+    size.rate = IterationRate{in.integer()};
+    size.price = in.duration();
+    if (size.gpus < 1 || size.rate.value < 1) in.fail();
+  }
+  return sizes;
+}
+
+void put_timeline(ByteWriter& out, const Timeline& timeline) {
+  out.number(timeline.steps.size());
+  for (const TimelineStep& step : timeline.steps) {
+    out.time(step.from);
+    out.number(step.block.size);
+    out.number(step.block.first);
+  }
+  out.time(timeline.end);
+}
+
+class SnapshotWriter {
+ public:
+  std::string write(const State& state) {
+    const TrainingState& training = state.training;
+    out_.duration(training.rescale_cost.base);
+    out_.duration(training.rescale_cost.per_doubling);
+    out_.byte(static_cast<std::uint8_t>(training.size_rule));
+    out_.number(training.pools.size());
+    for (const PoolState& pool : training.pools) put_pool(pool);
+    out_.number(training.jobs.size());
+    for (std::size_t i = 0; i < training.jobs.size(); ++i) put_job(training.jobs[i]);
+    return out_.take();
+  }
+
+ private:
+  void put_pool(const PoolState& pool) {
+    out_.number(pool.pool->id.value);
+    out_.number(pool.pool->stride);
+    out_.number(pool.pool->largest_block);
+    out_.number(pool.pool->nodes.size());
+    for (std::size_t i = 0; i < pool.pool->nodes.size(); ++i) {
+      out_.number(pool.pool->nodes[i].value);
+      out_.integer(pool.pool->gpus[i]);
+      out_.byte(pool.is_up[i]);
+      out_.number(pool.foreign[i].bits);
+    }
+    out_.integer(pool.arrivals_seen);
+    out_.time(pool.first_arrival);
+    out_.number(pool.arrivals.size());
+    for (const schedule::RememberedArrival& arrival : pool.arrivals) {
+      out_.time(arrival.at);
+      out_.integer(arrival.least_gpu_seconds);
+      out_.byte(arrival.was_refused_for_room ? 1 : 0);
+    }
+    out_.number(pool.curves.size());
+    for (const auto& [key, curve] : pool.curves) {
+      put_key(out_, key);
+      curves_.put(out_, curve, put_curve);
+    }
+    out_.number(pool.active.size());
+    std::uint64_t last = 0;
+    for (const JobId job : pool.active) {
+      out_.number(job.value - last);
+      last = job.value;
+    }
+  }
+
+  void put_job(const TrainingJob& job) {
+    TrainingJob over;
+    over.pool = job.pool;
+    over.phase = job.phase;
+    over.generation = job.generation;
+    const bool has_more = !(job == over);
+    out_.byte(static_cast<std::uint8_t>(
+        static_cast<unsigned>(job.phase) | (job.is_ready ? kIsReady : 0U) |
+        (job.is_at_risk ? kIsAtRisk : 0U) | (job.is_provisional ? kIsProvisional : 0U) |
+        (has_more ? kHasMore : 0U)));
+    out_.number(job.pool.value);
+    out_.number(job.generation);
+    if (!has_more) return;
+    specs_.put(out_, job.spec, put_spec);
+    sizes_.put(out_, job.sizes, put_sizes);
+    out_.time(job.submitted);
+    put_timeline(out_, job.timeline);
+    out_.work(job.left);
+    out_.time(job.observed_at);
+    out_.time(job.ready_at);
+    out_.number(job.block.size);
+    out_.number(job.block.first);
+    out_.integer(job.speed_permille);
+  }
+
+  ByteWriter out_;
+  SharedWriter<Curve> curves_;
+  SharedWriter<TrainingSpec> specs_;
+  SharedWriter<SizeTable> sizes_;
+};
+
+// The slots of the pool that are not GPUs, of nodes that are not there, or used by somebody else.
+schedule::BlockMap closed_slots(const PoolState& pool) {
+  schedule::BlockMap closed{pool.pool->slots()};
+  for (std::uint32_t node = 0; node < pool.pool->nodes.size(); ++node) {
+    for (std::uint32_t slot = 0; slot < pool.pool->stride; ++slot) {
+      const bool is_ours = static_cast<std::int32_t>(slot) < pool.pool->gpus[node] &&
+                           pool.is_up[node] != 0 &&
+                           !pool.foreign[node].contains(static_cast<int>(slot));
+      if (!is_ours) closed.cover({node * pool.pool->stride + slot, 1});
+    }
+  }
+  return closed;
+}
+
+class SnapshotReader {
+ public:
+  enum class Problem : std::uint8_t { none, damaged, other_cluster };
+
+  explicit SnapshotReader(std::string_view bytes) : in_{bytes} {}
+
+  Problem read(State& state) {
+    TrainingState& training = state.training;
+    training.rescale_cost.base = in_.duration();
+    training.rescale_cost.per_doubling = in_.duration();
+    training.size_rule = static_cast<SizeRule>(in_.number_up_to(kLastSizeRule));
+    if (in_.number() != training.pools.size() || in_.has_failed()) return problem_here();
+    for (PoolState& pool : training.pools) {
+      if (!get_pool(pool)) return problem_here();
+    }
+    const std::size_t jobs = in_.count();
+    for (std::size_t i = 0; i < jobs && !in_.has_failed(); ++i) {
+      training.jobs.push_back(get_job(training));
+      JobState placeholder;
+      placeholder.phase = JobPhase::training;
+      state.jobs.push_back(placeholder);
+    }
+    if (in_.has_failed() || !in_.is_at_end() || !are_active_jobs_whole(training))
+      return Problem::damaged;
+    return Problem::none;
+  }
+
+ private:
+  Problem problem_here() const {
+    return in_.has_failed() ? Problem::damaged : Problem::other_cluster;
+  }
+
+  // False when the pool is another, or on a failure.
+  bool get_pool(PoolState& pool) {
+    const TrainingPool& known = *pool.pool;
+    if (in_.number() != known.id.value || in_.number() != known.stride ||
+        in_.number() != known.largest_block || in_.number() != known.nodes.size())
+      return false;
+    for (std::size_t i = 0; i < known.nodes.size(); ++i) {
+      if (in_.number() != known.nodes[i].value || in_.integer() != known.gpus[i]) return false;
+      pool.is_up[i] = static_cast<std::uint8_t>(in_.number_up_to(1));
+      pool.foreign[i] = GpuMask{static_cast<std::uint16_t>(in_.number_up_to(0xffff))};
+    }
+    pool.closed = closed_slots(pool);
+    pool.arrivals_seen = in_.integer();
+    pool.first_arrival = in_.time();
+    pool.arrivals.resize(in_.count());
+    for (schedule::RememberedArrival& arrival : pool.arrivals) {
+      arrival.at = in_.time();
+      arrival.least_gpu_seconds = in_.integer();
+      arrival.was_refused_for_room = in_.number_up_to(1) != 0;
+    }
+    pool.curves.clear();
+    const std::size_t curves = in_.count();
+    for (std::size_t i = 0; i < curves && !in_.has_failed(); ++i) {
+      CurveKey key = get_key(in_);
+      auto curve = curves_.get(in_, get_curve);
+      if (curve == nullptr) in_.fail();
+      pool.curves[std::move(key)] = std::move(curve);
+    }
+    pool.active.resize(in_.count());
+    std::uint64_t last = 0;
+    for (JobId& job : pool.active) {
+      const std::uint64_t step = in_.number();
+      if (step == 0) in_.fail();  // ascending
+      last += step;
+      job = JobId{last};
+    }
+    return !in_.has_failed();
+  }
+
+  GpuBlock get_block(const TrainingPool& pool) {
+    GpuBlock block;
+    block.size = static_cast<std::uint32_t>(in_.number_up_to(pool.slots()));
+    block.first = static_cast<std::uint32_t>(in_.number_up_to(pool.slots()));
+    if (block.is_none()) return block;
+    if (!std::has_single_bit(block.size) || block.first % block.size != 0 ||
+        block.end() > pool.slots())
+      in_.fail();
+    return block;
+  }
+
+  Timeline get_timeline(const TrainingPool& pool) {
+    Timeline timeline;
+    timeline.steps.resize(in_.count());
+    for (TimelineStep& step : timeline.steps) {
+      step.from = in_.time();
+      step.block = get_block(pool);
+    }
+    timeline.end = in_.time();
+    return timeline;
+  }
+
+  TrainingJob get_job(const TrainingState& training) {
+    TrainingJob job;
+    const std::uint8_t first = in_.byte();
+    if ((first & kPhaseBits) > kLastPhase) in_.fail();
+    job.phase = static_cast<TrainingPhase>(first & kPhaseBits);
+    job.is_ready = (first & kIsReady) != 0;
+    job.is_at_risk = (first & kIsAtRisk) != 0;
+    job.is_provisional = (first & kIsProvisional) != 0;
+    job.pool = PoolIndex{static_cast<std::uint32_t>(in_.number_up_to(0xffffffff))};
+    job.generation = static_cast<std::uint32_t>(in_.number_up_to(0xffffffff));
+    const PoolState* pool = training.find_pool(job.pool);
+    if (pool == nullptr) in_.fail();
+    if ((first & kHasMore) == 0 || in_.has_failed()) return job;
+    job.spec = specs_.get(in_, get_spec);
+    job.sizes = sizes_.get(in_, get_sizes);
+    job.submitted = in_.time();
+    job.timeline = get_timeline(*pool->pool);
+    job.left = in_.work();
+    job.observed_at = in_.time();
+    job.ready_at = in_.time();
+    job.block = get_block(*pool->pool);
+    job.speed_permille = in_.small_integer();
+    if (job.spec == nullptr || job.sizes == nullptr) in_.fail();
+    return job;
+  }
+
+  static bool are_active_jobs_whole(const TrainingState& training) {
+    const auto is_whole = [&](std::uint64_t id) {
+      const TrainingJob& job = training.job(JobId{id});
+      return job.spec != nullptr && job.sizes != nullptr;
+    };
+    for (const PoolState& pool : training.pools) {
+      for (const JobId job : pool.active) {
+        if (job.value > training.jobs.size() || !is_whole(job.value)) return false;
+      }
+    }
+    for (std::uint64_t id = 1; id <= training.jobs.size(); ++id) {
+      const TrainingPhase phase = training.job(JobId{id}).phase;
+      const bool goes_on = phase == TrainingPhase::waits_for_curve ||
+                           phase == TrainingPhase::considered || phase == TrainingPhase::promised ||
+                           phase == TrainingPhase::unpromised;
+      if (goes_on && !is_whole(id)) return false;
+    }
+    return true;
+  }
+
+  ByteReader in_;
+  SharedReader<Curve> curves_;
+  SharedReader<TrainingSpec> specs_;
+  SharedReader<SizeTable> sizes_;
+};
+
+bool has_tasks(const State& state) {
+  return state.nodes.size() > 0 || state.shapes.size() > 0 || !state.queue.empty() ||
+         state.jobs.size() != state.training.jobs.size();
+}
+
+tl::unexpected<Error> broken(std::string found, std::string expected) {
+  Diagnostics details;
+  details.add({"", 0, "snapshot", std::move(found), std::move(expected)});
+  return tl::unexpected{Error{ErrorCode::failure, std::move(details)}};
+}
+
+}  // namespace
+
+std::string write_snapshot(const State& state) {
+  if (has_tasks(state)) return {};
+  std::string bytes{kMagic};
+  bytes += static_cast<char>(kVersion);
+  bytes += SnapshotWriter{}.write(state);
+  const auto checksum = as_bytes(checksum_of(bytes));
+  bytes.append(checksum.data(), checksum.size());
+  return bytes;
+}
+
+Result<State> read_snapshot(std::string_view bytes, const State& initial) {
+  if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
+    return broken("something else", "the bytes of a snapshot");
+  const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
+  if (version != kVersion)
+    return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
+  const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
+  const auto checksum = as_bytes(checksum_of(covered));
+  if (bytes.substr(covered.size()) != std::string_view{checksum.data(), checksum.size()})
+    return broken("damaged", "the checksum it was written with");
+  if (has_tasks(initial) || initial.jobs.size() != 0)
+    return broken("for another state", "an initial state for training jobs");
+
+  State state;
+  state.layout = initial.layout;
+  state.target = initial.target;
+  state.target_version = initial.target_version;
+  state.learns_target = initial.learns_target;
+  state.estimate = initial.estimate;
+  state.training.pools = initial.training.pools;
+  switch (SnapshotReader{covered.substr(kMagic.size() + 1)}.read(state)) {
+    case SnapshotReader::Problem::none:
+      return state;
+    case SnapshotReader::Problem::other_cluster:
+      return broken("of another cluster", "the pools and nodes the store was made with");
+    case SnapshotReader::Problem::damaged:
+      break;
+  }
+  return broken("damaged", "numbers that fit together");
+}
+
+}  // namespace weir::control
