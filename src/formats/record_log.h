@@ -82,8 +82,10 @@ class RecordLogWriter {
   void write(const Record& record);
 
  private:
+  void write_line();
+
   std::ostream& out_;
-  std::string tail_;  // of every line
+  std::string build_;
   std::string line_;
   std::uint64_t next_seq_;
 };
@@ -111,7 +113,7 @@ class RecordLogReader {
   Result<std::optional<std::string_view>> next_line();
   Result<std::optional<LogEntry>> read_entry(std::string_view line);
   Diagnostic mistake(std::string field, std::string found, std::string expected) const;
-  tl::unexpected<Error> broken_line(std::string_view line) const;
+  tl::unexpected<Error> in_line(const Error& error) const;
 
   InputFile input_;
   std::string buffer_;

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "formats/domain_generators_testing.h"
+#include "formats/log_generators_testing.h"
 #include "formats/temporary_file_testing.h"
 
 namespace weir::formats {
@@ -172,8 +172,12 @@ TEST(RecordLog, NamesFileLineFieldAndWhatIsExpected) {
   EXPECT_EQ(with("\"job\":7,", "\"job\":7.5,"),
             "run.jsonl:2: payload.job is \"7.5\", expected an integer from 0 to "
             "18446744073709551615");
-  EXPECT_THAT(with("\"job\":7,", "\"job\":7,\"jab\":7,"), HasSubstr("no more than 3 members"));
-  EXPECT_THAT(with("\"reason\"", "\"raison\""), HasSubstr("reason is missing"));
+  EXPECT_THAT(with("\"job\":7,", "\"job\":7,\"jab\":7,"),
+              HasSubstr("payload.jab is \"7\", expected nothing: schema 1 has no such member"));
+  EXPECT_THAT(with("\"job\":7,", "\"job\":7,\"job\":7,"),
+              HasSubstr("payload.job is \"7\", expected it once"));
+  EXPECT_THAT(with("\"reason\"", "\"raison\""), HasSubstr("raison is \"{"));
+  EXPECT_THAT(with(",\"build\":\"0.1.0\"", ""), HasSubstr("build is missing, expected a value"));
   EXPECT_THAT(with("{\"schema\"", "x{\"schema\""), HasSubstr("expected one JSON object"));
   EXPECT_THAT(
       mistake_in(kHeaderLine + kPromiseLine + replaced(kObservedLine, "3249", "3.49")),
@@ -266,188 +270,8 @@ TEST(RecordLog, ListsThePoolsOfACluster) {
   EXPECT_EQ(log_pools(cluster), expected);
 }
 
-// ---- Every alternative, with any values.
-
-template <class Number>
-Number any_number() {
-  using Limits = std::numeric_limits<Number>;
-  return *rc::gen::oneOf(rc::gen::element<Number>(Number{0}, Limits::min(), Limits::max()),
-                         rc::gen::arbitrary<Number>());
-}
-template <class Id>
-Id any_id() {
-  return Id{any_number<decltype(Id::value)>()};
-}
-Time any_time() {
-  return Time{Duration{any_number<std::int64_t>()}};
-}
-Work any_work() {
-  const WideInteger high = any_number<std::int64_t>() / 2;
-  return Work{high * (WideInteger{1} << 64) + any_number<std::int64_t>() / 2};
-}
-std::string any_text() {
-  return *rc::gen::oneOf(any_name("ab \n\t\x01\x7f/"), rc::gen::just(std::string{}));
-}
-template <class T, class Make>
-std::vector<T> any_vector(Make make) {
-  std::vector<T> values(*rc::gen::inRange<std::size_t>(0, 5));
-  for (T& value : values) value = make();
-  return values;
-}
-GpuBlock any_block() {
-  return {any_number<std::uint32_t>(), any_number<std::uint32_t>()};
-}
-Shape free_shape() {
-  Shape shape;
-  shape.cpu = any_id<MilliCpu>();
-  shape.memory = any_id<Mebibytes>();
-  shape.gpu_count = any_number<std::int32_t>();
-  shape.gpu_share = any_id<MilliGpu>();
-  const auto bits = any_number<std::uint64_t>();
-  for (std::uint8_t id = 0; id < kMaxGpuModels; ++id) {
-    if (((bits >> id) & 1U) != 0) shape.models.insert(GpuModelId{id});
-  }
-  return shape;
-}
-Timeline any_timeline() {
-  return {any_vector<TimelineStep>([] {
-            return TimelineStep{any_time(), any_block()};
-          }),
-          any_time()};
-}
-CurveKey any_key() {
-  return {any_text(), any_number<std::int64_t>()};
-}
-
-template <class T>
-T any_record() {
-  return T{any_id<JobId>()};  // those that only name a job
-}
-template <>
-RescaleCostAdopted any_record() {
-  return {Duration{any_number<std::int64_t>()}, Duration{any_number<std::int64_t>()}};
-}
-template <>
-ClockStepSeen any_record() {
-  return {Duration{any_number<std::int64_t>()}};
-}
-template <>
-JobAccepted any_record() {
-  return {any_id<JobId>(), any_id<ShapeIndex>(), free_shape(), any_number<std::int32_t>()};
-}
-template <>
-JobPlaced any_record() {
-  return {any_id<JobId>(), PlacementList{any_vector<Placement>([] {
-            return Placement{any_id<NodeIndex>(), GpuMask{any_number<std::uint16_t>()}};
-          })}};
-}
-template <>
-NodeClosed any_record() {
-  return {any_id<NodeIndex>()};
-}
-template <>
-NodeOpened any_record() {
-  return {any_id<NodeIndex>()};
-}
-template <>
-TargetWorkloadRevised any_record() {
-  TargetWorkload target;
-  target.shapes = any_vector<ExpectedShape>([] {
-    return ExpectedShape{free_shape(), any_number<std::int64_t>()};
-  });
-  target.total = any_number<std::int64_t>();
-  target.cpu_demand = any_id<MilliCpu>();
-  target.gpu_demand = any_id<MilliGpu>();
-  return {any_number<std::uint32_t>(), std::make_shared<const TargetWorkload>(target)};
-}
-template <>
-TrainingAccepted any_record() {
-  TrainingSpec spec;
-  spec.name = any_text();
-  spec.curve = any_key();
-  spec.iterations = any_number<std::int64_t>();
-  spec.deadline_kind =
-      *rc::gen::element(DeadlineKind::none, DeadlineKind::soft, DeadlineKind::hard);
-  spec.deadline = any_time();
-  spec.asked_gpus = any_number<std::int32_t>();
-  spec.is_rigid = *rc::gen::arbitrary<bool>();
-  return {any_id<JobId>(), std::make_shared<const TrainingSpec>(spec), any_id<PoolIndex>(),
-          any_number<std::int64_t>()};
-}
-template <>
-PromiseMade any_record() {
-  return {any_id<JobId>(), any_time(), any_timeline()};
-}
-template <>
-TimelineRevised any_record() {
-  return {any_id<JobId>(), any_timeline()};
-}
-template <>
-PromiseRefused any_record() {
-  PromiseRefused refused{any_id<JobId>(), std::nullopt};
-  if (*rc::gen::arbitrary<bool>()) refused.earliest = any_time();
-  return refused;
-}
-template <>
-JobUnpromised any_record() {
-  JobUnpromised unpromised{any_id<JobId>(), std::nullopt, std::nullopt};
-  if (*rc::gen::arbitrary<bool>()) unpromised.expected_start = any_time();
-  if (*rc::gen::arbitrary<bool>()) unpromised.expected_finish = any_time();
-  return unpromised;
-}
-template <>
-PlannedProvisionally any_record() {
-  return {any_id<JobId>(), any_timeline()};
-}
-template <>
-PoolNodeClosed any_record() {
-  return {any_id<PoolIndex>(), any_number<std::uint32_t>()};
-}
-template <>
-ForeignUseKnown any_record() {
-  return {any_id<PoolIndex>(), any_number<std::uint32_t>(), GpuMask{any_number<std::uint16_t>()}};
-}
-template <>
-PoolNodeOpened any_record() {
-  return {any_id<PoolIndex>(), any_number<std::uint32_t>()};
-}
-template <>
-JobResized any_record() {
-  return {any_id<JobId>(), any_number<std::uint32_t>(), any_block()};
-}
-template <>
-JobObserved any_record() {
-  return {any_id<JobId>(), any_work(), any_time(), any_number<std::int32_t>()};
-}
-template <>
-PromiseAtRisk any_record() {
-  return {any_id<JobId>(), any_time()};
-}
-template <>
-CurveAdopted any_record() {
-  const auto points = any_vector<CurvePoint>([] {
-    return CurvePoint{any_number<std::int32_t>(), any_id<IterationRate>()};
-  });
-  const auto origin = *rc::gen::element(CurveOrigin::measured, CurveOrigin::profiled,
-                                        CurveOrigin::planned, CurveOrigin::assumed);
-  return {any_id<PoolIndex>(), any_key(), std::make_shared<const Curve>(points, origin)};
-}
-template <>
-EventIgnored any_record() {
-  return {};
-}
-
-template <class... Each>
-std::vector<Record> one_of_each(std::type_identity<std::variant<Each...>>) {
-  const auto any_reason = [] {
-    const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::failed) + 1);
-    return Reason{static_cast<ReasonCode>(code), any_number<std::uint64_t>()};
-  };
-  return {Record{any_time(), any_reason(), any_record<Each>()}...};
-}
-
 RC_GTEST_PROP(RecordLog, EveryRecordComesBackAndIsWrittenAsTheSameBytes, ()) {
-  const auto records = one_of_each(std::type_identity<decltype(Record::what)>{});
+  const auto records = one_record_of_each_type();
   const std::string text = written(small_header(), records);
   const auto log = read(text);
   if (!log) RC_LOG() << mistakes_of(log) << "\n" << text;
@@ -459,8 +283,7 @@ RC_GTEST_PROP(RecordLog, EveryRecordComesBackAndIsWrittenAsTheSameBytes, ()) {
 }
 
 RC_GTEST_PROP(RecordLog, ADamagedLogIsReadOrRefusedWithAReason, ()) {
-  std::string text =
-      written(small_header(), one_of_each(std::type_identity<decltype(Record::what)>{}));
+  std::string text = written(small_header(), one_record_of_each_type());
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
   text[at] = static_cast<char>(*rc::gen::inRange(0, 256));
   const auto log = read(text);
