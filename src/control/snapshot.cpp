@@ -15,7 +15,6 @@
 namespace weir::control {
 namespace {
 
-using schedule::GpuMask;
 using schedule::JobPhase;
 using schedule::JobState;
 using schedule::PoolState;

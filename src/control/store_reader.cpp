@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "control/sqlite.h"
+#include "control/store.h"
+#include "control/store_log.h"
+#include "control/store_schema.h"
+
+namespace weir::control {
+namespace {
+
+using Step = SqliteStatement::Step;
+
+class SqliteReader final : public StoreReader {
+ public:
+  explicit SqliteReader(SqliteConnection connection) : connection_{std::move(connection)} {}
+
+  Result<std::optional<std::string>> job_view(JobId job) override {
+    return bytes_of("SELECT view, checksum FROM jobs WHERE id = ?", job, "view");
+  }
+
+  Result<std::optional<std::string>> job_document(JobId job) override {
+    return bytes_of("SELECT document, checksum FROM documents WHERE id = ?", job, "document");
+  }
+
+  Result<std::optional<UsedKey>> find_key(std::string_view idempotency_key) override {
+    auto rows = statement("SELECT job, digest FROM keys WHERE key = ?");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    const Step step = (*rows)->bind_text(1, idempotency_key).step();
+    if (step == Step::failed) return failure("find key");
+    if (step == Step::done) return std::nullopt;
+    return UsedKey{JobId{(*rows)->number(0)}, (*rows)->text(1)};
+  }
+
+  Result<Page> jobs(const JobQuery& query) override {
+    auto rows = statement(page_sql(query));
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    const bool has_bound = query.after > 0 || !query.newest_first;
+    constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
+    if (has_bound) {
+      (*rows)->bind(1, query.after);
+    } else {
+      (*rows)->bind(1, kNoBound);
+    }
+    (*rows)->bind(2, static_cast<std::uint64_t>(query.limit) + 1);
+    if (!query.name.empty()) (*rows)->bind_text(3, query.name);
+    if (!query.phase.empty()) (*rows)->bind_text(4, query.phase);
+    Page page;
+    page.last = query.after;
+    Step step = (*rows)->step();
+    for (; step == Step::row; step = (*rows)->step()) {
+      if (page.views.size() == query.limit) {
+        page.has_more = true;
+        return page;
+      }
+      page.last = (*rows)->number(0);
+      page.views.push_back((*rows)->text(1));
+    }
+    if (step == Step::failed) return failure("list jobs");
+    return page;
+  }
+
+  Result<std::optional<JobId>> job_named(std::string_view name) override {
+    auto rows = statement("SELECT id FROM jobs WHERE name = ? ORDER BY id DESC LIMIT 1");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    const Step step = (*rows)->bind_text(1, name).step();
+    if (step == Step::failed) return failure("find job");
+    if (step == Step::done) return std::nullopt;
+    return JobId{(*rows)->number(0)};
+  }
+
+  Result<std::map<std::string, std::int64_t>> count_by_phase() override {
+    auto rows = statement("SELECT phase, count(*) FROM jobs GROUP BY phase");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    std::map<std::string, std::int64_t> counts;
+    Step step = (*rows)->step();
+    for (; step == Step::row; step = (*rows)->step())
+      counts.emplace((*rows)->text(0), (*rows)->integer(1));
+    if (step == Step::failed) return failure("count jobs");
+    return counts;
+  }
+
+  Result<std::vector<RawEntry>> entries(std::uint64_t after, std::size_t limit) override {
+    auto rows = statement(
+        "SELECT entry, at, first_record, body, chain FROM log WHERE entry > ? ORDER BY entry LIMIT "
+        "?");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    (*rows)->bind(1, after).bind(2, static_cast<std::uint64_t>(limit));
+    return read_entries(**rows);
+  }
+
+  Result<std::optional<std::uint64_t>> entry_after_record(std::uint64_t record) override {
+    // In one view of the store, although it takes several questions.
+    if (auto begun = connection_.execute("BEGIN", "read log"); !begun)
+      return tl::unexpected{std::move(begun).error()};
+    auto found = search_record(record + 1);
+    if (auto ended = connection_.execute("COMMIT", "read log"); !ended)
+      return tl::unexpected{std::move(ended).error()};
+    return found;
+  }
+
+  Result<std::vector<RawEntry>> entries_of(JobId job, std::size_t limit) override {
+    auto rows = statement(
+        "SELECT l.entry, l.at, l.first_record, l.body, l.chain FROM log_by_job b JOIN log l ON "
+        "l.entry = b.entry WHERE b.job = ? ORDER BY b.entry LIMIT ?");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    (*rows)->bind(1, job.value).bind(2, static_cast<std::uint64_t>(limit));
+    return read_entries(**rows);
+  }
+
+ private:
+  tl::unexpected<Error> failure(std::string_view doing) const {
+    return tl::unexpected{connection_.error(doing)};
+  }
+
+  // Prepared once.
+  Result<SqliteStatement*> statement(const std::string& sql) {
+    const auto known = statements_.find(sql);
+    if (known != statements_.end()) return &known->second;
+    auto made = connection_.prepare(sql);
+    if (!made) return tl::unexpected{std::move(made).error()};
+    return &statements_.emplace(sql, std::move(*made)).first->second;
+  }
+
+  Result<std::optional<std::string>> bytes_of(const char* sql, JobId job, std::string_view what) {
+    auto rows = statement(sql);
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    const Step step = (*rows)->bind(1, job.value).step();
+    if (step == Step::failed) return failure(fmt::format("read {}", what));
+    if (step == Step::done || (*rows)->is_null(0)) return std::nullopt;
+    if (checksum_of((*rows)->bytes(0)) != (*rows)->integer(1)) {
+      Diagnostics details;
+      details.add({connection_.file().string(), 0, fmt::format("{} of job {}", what, job.value),
+                   "damaged", "its checksum: restore a backup"});
+      return tl::unexpected{Error{ErrorCode::failure, std::move(details)}};
+    }
+    return (*rows)->text(0);
+  }
+
+  static std::string page_sql(const JobQuery& query) {
+    const char* index = !query.name.empty()    ? "INDEXED BY jobs_by_name"
+                        : !query.phase.empty() ? "INDEXED BY jobs_by_phase"
+                                               : "NOT INDEXED";
+    return fmt::format(
+        "SELECT id, view FROM jobs {} WHERE id {} ?1 {} {} AND view IS NOT NULL ORDER BY id {} "
+        "LIMIT ?2",
+        index, query.newest_first ? "<" : ">", query.name.empty() ? "" : "AND name = ?3",
+        query.phase.empty() ? "" : "AND phase = ?4", query.newest_first ? "DESC" : "ASC");
+  }
+
+  Result<std::vector<RawEntry>> read_entries(SqliteStatement& rows) {
+    const ResetAtEnd reset{rows};
+    std::vector<RawEntry> found;
+    Step step = rows.step();
+    for (; step == Step::row; step = rows.step())
+      found.push_back(raw_entry(
+          {rows.number(0), rows.integer(1), rows.number(2), rows.bytes(3), rows.number(4)}));
+    if (step == Step::failed) return failure("read log");
+    return found;
+  }
+
+  // The last entry that begins at or before the record: it, or the first entry of all, has it.
+  Result<std::optional<std::uint64_t>> search_record(std::uint64_t record) {
+    auto ends = statement(
+        "SELECT b.entry + 1, e.entry, e.record FROM log_begin b, log_end e WHERE e.entry > "
+        "b.entry");
+    if (!ends) return tl::unexpected{std::move(ends).error()};
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    {
+      const ResetAtEnd reset{**ends};
+      const Step step = (*ends)->step();
+      if (step == Step::failed) return failure("read log");
+      if (step == Step::done || record > (*ends)->number(2)) return std::nullopt;
+      low = (*ends)->number(0);
+      high = (*ends)->number(1);
+    }
+    auto first = statement("SELECT first_record FROM log WHERE entry >= ? ORDER BY entry LIMIT 1");
+    if (!first) return tl::unexpected{std::move(first).error()};
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low + 1) / 2;
+      const ResetAtEnd reset{**first};
+      if ((*first)->bind(1, middle).step() != Step::row) return failure("read log");
+      if ((*first)->number(0) <= record) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  SqliteConnection connection_;
+  std::map<std::string, SqliteStatement> statements_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StoreReader>> StoreReader::open(const StoreOptions& options) {
+  auto connection = SqliteConnection::open(options.file, options.vfs, Access::read_write);
+  if (!connection) return tl::unexpected{std::move(connection).error()};
+  const auto is_there = has_schema(*connection);
+  if (!is_there) return tl::unexpected{is_there.error()};
+  const auto version = connection->integer("PRAGMA user_version");
+  if (!version) return tl::unexpected{version.error()};
+  if (*version != kSchemaVersion)
+    return bad_input(Diagnostic{options.file.string(), 0, "schema version",
+                                std::to_string(*version),
+                                fmt::format("{}: start weir serve on it once", kSchemaVersion)});
+  // A reader never changes anything; it opens for writing because SQLite's index of the write-ahead
+  // log is shared memory that readers write to.
+  if (auto set = connection->execute(
+          "PRAGMA query_only = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -8192",
+          "set up");
+      !set)
+    return tl::unexpected{std::move(set).error()};
+  return std::make_unique<SqliteReader>(std::move(*connection));
+}
+
+}  // namespace weir::control

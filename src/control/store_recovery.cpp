@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/store_recovery.h"
+
+#include <fmt/format.h>
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "formats/log_codec.h"
+
+namespace weir::control {
+namespace {
+
+using schedule::PoolState;
+using schedule::State;
+using Step = SqliteStatement::Step;
+
+bool knows_active(const State& state, JobId job) {
+  return state.training.knows(job) && state.training.job(job).spec != nullptr;
+}
+
+// Of records that change a training job which is not over.
+template <class What>
+constexpr bool kChangesAJob =
+    std::is_same_v<What, PromiseMade> || std::is_same_v<What, TimelineRevised> ||
+    std::is_same_v<What, PromiseRefused> || std::is_same_v<What, JobUnpromised> ||
+    std::is_same_v<What, JobResized> || std::is_same_v<What, PromiseAtRisk> ||
+    std::is_same_v<What, PlannedProvisionally>;
+
+template <class What>
+constexpr bool kNamesAPoolNode =
+    std::is_same_v<What, PoolNodeClosed> || std::is_same_v<What, PoolNodeOpened> ||
+    std::is_same_v<What, ForeignUseKnown>;
+
+class Fits {
+ public:
+  explicit Fits(const State& state) : state_{state} {}
+
+  template <class What>
+  bool operator()(const What& what) const {
+    if constexpr (kChangesAJob<What>) return knows_active(state_, what.job);
+    if constexpr (kNamesAPoolNode<What>) {
+      const PoolState* pool = state_.training.find_pool(what.pool);
+      return pool != nullptr && what.node < pool->pool->nodes.size();
+    }
+    return is_without_effect<What>();
+  }
+  bool operator()(const TrainingAccepted& what) const {
+    return what.job == state_.next_job() && what.spec != nullptr &&
+           state_.training.find_pool(what.pool) != nullptr;
+  }
+  bool operator()(const JobReleased& what) const { return knows_active(state_, what.job); }
+  bool operator()(const JobObserved& what) const {
+    if (!knows_active(state_, what.job)) return false;
+    const schedule::TrainingJob& job = state_.training.job(what.job);
+    return job.speed_permille == what.speed_permille ||
+           state_.training.pool_of(job).curves.count(job.spec->curve) > 0;
+  }
+  bool operator()(const CurveAdopted& what) const {
+    return what.curve != nullptr && state_.training.find_pool(what.pool) != nullptr;
+  }
+
+ private:
+  // Tasks have no place in a control plane for training jobs.
+  template <class What>
+  static constexpr bool is_without_effect() {
+    return std::is_same_v<What, EventIgnored> || std::is_same_v<What, ClockStepSeen> ||
+           std::is_same_v<What, RescaleCostAdopted>;
+  }
+
+  const State& state_;
+};
+
+tl::unexpected<Error> cannot_recover(const SqliteConnection& connection, std::string found,
+                                     std::string expected) {
+  Diagnostics details;
+  details.add({connection.file().string(), 0, "log", std::move(found), std::move(expected)});
+  return tl::unexpected{Error{ErrorCode::failure, std::move(details)}};
+}
+
+// Starts from the latest snapshot that is whole.
+Result<void> start_from_snapshot(SqliteConnection& connection, const State& initial,
+                                 Recovery& recovery) {
+  auto rows = connection.prepare(
+      "SELECT entry, record, bytes, checksum FROM snapshots ORDER BY entry DESC");
+  if (!rows) return tl::unexpected{std::move(rows).error()};
+  Step step = rows->step();
+  for (; step == Step::row; step = rows->step()) {
+    const std::uint64_t entry = rows->number(0);
+    if (checksum_of(rows->bytes(2)) != rows->integer(3)) {
+      recovery.damage.push_back(
+          {0, 0, fmt::format("the snapshot at entry {} is damaged and was not used", entry)});
+      continue;
+    }
+    auto state = read_snapshot(rows->bytes(2), initial);
+    if (!state) return tl::unexpected{std::move(state).error()};
+    recovery.state = std::move(*state);
+    recovery.snapshot_entry = entry;
+    recovery.end = {entry, rows->number(1)};
+    return {};
+  }
+  if (step == Step::failed) return tl::unexpected{connection.error("read snapshots")};
+  return {};
+}
+
+Result<void> fold_entry(const LogRow& row, const SqliteConnection& connection, Recovery& recovery) {
+  const RawEntry raw = raw_entry(row);
+  for (const std::string& line : raw.record_lines) {
+    const auto read = formats::read_record_line(line);
+    if (!read) return tl::unexpected{read.error()};
+    if (!fits(recovery.state, read->record))
+      return cannot_recover(connection,
+                            fmt::format("with a record that does not fit in entry {}", row.entry),
+                            "the cluster the store was made with");
+    schedule::evolve(recovery.state, read->record);
+    ++recovery.records_folded;
+  }
+  recovery.end = {row.entry, row.first_record + raw.record_lines.size() - 1};
+  return {};
+}
+
+}  // namespace
+
+bool fits(const State& state, const Record& record) {
+  return std::visit(Fits{state}, record.what);
+}
+
+Result<Recovery> recover_state(SqliteConnection& connection, State initial, const LogEnds& ends) {
+  Recovery recovery;
+  if (auto started = start_from_snapshot(connection, initial, recovery); !started)
+    return tl::unexpected{std::move(started).error()};
+  if (recovery.snapshot_entry == 0) {
+    if (ends.before.entry > 0)
+      return cannot_recover(
+          connection,
+          fmt::format("without entries up to {} and without a snapshot", ends.before.entry),
+          "a snapshot: restore a backup");
+    recovery.state = std::move(initial);
+  }
+  auto rows = connection.prepare(
+      "SELECT entry, at, first_record, body, chain FROM log WHERE entry > ? ORDER BY entry");
+  if (!rows) return tl::unexpected{std::move(rows).error()};
+  rows->bind(1, recovery.snapshot_entry);
+  Step step = rows->step();
+  for (; step == Step::row; step = rows->step()) {
+    const LogRow row{rows->number(0), rows->integer(1), rows->number(2), rows->bytes(3),
+                     rows->number(4)};
+    if (row.entry != recovery.end.entry + 1)
+      return cannot_recover(connection, fmt::format("without entry {}", recovery.end.entry + 1),
+                            "every entry after the snapshot: restore a backup");
+    if (auto folded = fold_entry(row, connection, recovery); !folded)
+      return tl::unexpected{std::move(folded).error()};
+  }
+  if (step == Step::failed) return tl::unexpected{connection.error("read log")};
+  return recovery;
+}
+
+}  // namespace weir::control
