@@ -13,6 +13,7 @@
 
 #include "domain/result.h"
 #include "transport/http_message.h"
+#include "transport/request_target.h"  // percent_encoded, for paths
 
 namespace weir::transport {
 
@@ -57,8 +58,5 @@ class HttpClient {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// "a b/c" -> "a%20b%2Fc", for one segment of a path or one value of a query.
-std::string percent_encoded(std::string_view text);
 
 }  // namespace weir::transport

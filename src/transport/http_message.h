@@ -46,6 +46,7 @@ struct HttpRequest {
       segments;  // decoded: {"v1", "jobs", "7"}; UTF-8, no '/', no NUL, no ".."
   std::vector<std::pair<std::string, std::string>> query;       // decoded, in order
   std::vector<std::pair<std::string, std::string>> parameters;  // of the route: {"id", "7"}
+  std::string_view route;  // the pattern that matched: "/v1/jobs/{id}"; lives as long as the server
   HeaderList headers;
   std::string body;
   std::string peer;  // "127.0.0.1:51234"

@@ -18,14 +18,9 @@
 #include "domain/result.h"
 #include "transport/http_message.h"
 #include "transport/router.h"
+#include "transport/token_bucket.h"
 
 namespace weir::transport {
-
-// So many per second in the long run, so many at once. 0: no limit.
-struct RateLimit {
-  double per_second = 0;
-  double at_once = 0;  // at least 1 when there is a limit
-};
 
 // One answered request, for logs and metrics. The views last for the call.
 struct AccessEntry {

@@ -38,7 +38,7 @@ class Router {
   Match match(HttpRequest& request) const;
 
   // Every pattern with its methods, in the order of `add`: {"GET", "/v1/jobs"}.
-  std::vector<std::pair<std::string, std::string>> routes() const;
+  const std::vector<std::pair<std::string, std::string>>& routes() const { return added_; }
 
  private:
   struct Endpoint {
@@ -49,10 +49,11 @@ class Router {
     std::string pattern;
     std::vector<std::string> segments;  // "{name}" as written
     std::vector<Endpoint> endpoints;
-    std::size_t order = 0;
   };
 
   const Route* find(const std::vector<std::string>& segments) const;
+  static const Handler* handler_of(const Route& route, std::string_view method);
+  static std::string allowed_methods(const Route& route);
   std::string not_found_detail(const HttpRequest& request) const;
 
   std::vector<Route> routes_;  // the more literal first
