@@ -49,8 +49,8 @@ class HttpClient {
   // GETs a response of any length. `on_bytes` gets the body piece by piece when the status is 2xx, and ends the
   // transfer by returning false; otherwise the body is in the reply. `should_stop` is asked about once a second.
   Result<HttpReply> stream(std::string_view path, const HeaderList& headers,
-                           std::function<bool(std::string_view bytes)> on_bytes,
-                           std::function<bool()> should_stop = {});
+                           const std::function<bool(std::string_view bytes)>& on_bytes,
+                           const std::function<bool()>& should_stop = {});
 
   const std::string& base_url() const;
 
