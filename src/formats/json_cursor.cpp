@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "formats/json_string.h"
+
 namespace weir::formats {
 namespace {
 
@@ -31,24 +33,6 @@ void append_utf8(std::string& out, std::uint32_t code) {
     put(0x80U | ((code >> 6) & 0x3FU));
     put(0x80U | (code & 0x3FU));
   }
-}
-
-// How many bytes the UTF-8 sequence at the front has; 0 when it is none.
-std::size_t utf8_length(std::string_view text) {
-  const unsigned char first = byte(text[0]);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(text[i]) & 0xC0U) != 0x80U) return 0;
-  }
-  // Too long for what they say, halves of a pair, or past the last code point.
-  const unsigned char second = byte(text[1]);
-  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {
-    return 0;
-  }
-  return length;
 }
 
 }  // namespace

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/job_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "formats/input_ranges.h"
+#include "formats/job_fields.h"
+#include "formats/job_tree.h"
+#include "formats/json_string.h"
+#include "formats/plain_name.h"
+#include "formats/quantity_text.h"
+#include "formats/rate_text.h"
+#include "formats/time_text.h"
+
+namespace weir::formats {
+namespace {
+
+using Node = JobTree::Node;
+
+constexpr std::array<std::string_view, 19> kFields{
+    "name",  "command",    "directory", "environment", "iterations", "model",
+    "batch", "throughput", "rigid",     "duration",    "gpus",       "deadline",
+    "kind",  "ranks",      "retries",   "grace",       "memory",     "reports_progress",
+    "count"};
+constexpr std::size_t kFieldsOfJson = kFields.size() - 1;  // a file's `count` stands last
+constexpr std::array<std::string_view, 1> kFileFields{"jobs"};
+
+constexpr std::string_view kNameRule =
+    "1 to 128 letters, digits, - _ . that begin with a letter or digit and are not only digits";
+constexpr std::string_view kCommandRule =
+    "the program and its arguments, such as [python3, train.py], or one text for the shell";
+constexpr std::string_view kDeadlineRule =
+    "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
+    "2026-11-15T09:00:00Z";
+constexpr std::string_view kDurationRule = "a duration of more than 0s, up to 36525d, such as 30m";
+constexpr Duration kLongest = from_seconds(kMostSeconds);
+constexpr std::int64_t kBytesPerMebibyte = std::int64_t{1} << 20;
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+// What a process can be given, and JSON can say.
+bool is_argument_text(std::string_view text) {
+  return text.find('\0') == std::string_view::npos && is_utf8(text);
+}
+bool is_power_of_two(std::int64_t number) {
+  return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number));
+}
+
+bool is_job_name(std::string_view text) {
+  if (text.empty() || text.size() > kLongestJobName) return false;
+  const auto is_allowed = [](char c) { return is_word_character(c) || c == '-' || c == '.'; };
+  return is_word_character(text.front()) && text.front() != '_' &&
+         std::all_of(text.begin(), text.end(), is_allowed) &&
+         !std::all_of(text.begin(), text.end(), is_digit);
+}
+
+bool is_environment_name(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName && !is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(), is_word_character);
+}
+
+template <class Test>
+auto text_that(Test test) {
+  return [test](std::string_view text) -> std::optional<std::string_view> {
+    if (!test(text)) return std::nullopt;
+    return text;
+  };
+}
+
+std::optional<bool> parse_truth(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return std::nullopt;
+}
+
+std::optional<DeadlineKind> parse_kind(std::string_view text) {
+  if (text == "hard") return DeadlineKind::hard;
+  if (text == "soft") return DeadlineKind::soft;
+  return std::nullopt;
+}
+
+std::optional<JobDocument::Deadline> parse_deadline(std::string_view text) {
+  if (const auto duration = parse_duration(text)) {
+    if (*duration <= Duration{0} || *duration > kLongest) return std::nullopt;
+    return JobDocument::Deadline{*duration};
+  }
+  const auto time = parse_time(text);
+  if (!time || *time < Time{} || *time > Time{kLongest}) return std::nullopt;
+  return JobDocument::Deadline{*time};
+}
+
+// Reads one job. Everything that is wrong is noted; the document is of use only when nothing is.
+class JobReader {
+ public:
+  JobReader(const JobTree& tree, const Node& map, std::span<const std::string_view> keys,
+            Diagnostics& mistakes)
+      : fields_{tree, map, keys, mistakes} {}
+
+  bool is_usable() const { return fields_.is_usable(); }
+  const JobFields& fields() const { return fields_; }
+
+  JobDocument read() {
+    const auto name = fields_.get("name", JobTree::is_text, kNameRule, text_that(is_job_name));
+    if (!fields_.has("name")) fields_.reject("name", kNameRule);
+    job_.name = name.value_or("");
+    read_command();
+    read_directory();
+    read_environment();
+    read_training();
+    read_duration();
+    read_gpus();
+    read_deadline();
+    read_running();
+    return std::move(job_);
+  }
+
+ private:
+  void read_command() {
+    const Node* const node = fields_.find("command");
+    if (node == nullptr) return fields_.reject("command", kCommandRule);
+    std::vector<std::string>& command = job_.launch.command;
+    if (JobTree::is_text(*node) && !node->text.empty()) {
+      if (!is_argument(*node, "command")) return;
+      command = {"/bin/sh", "-c", std::string{node->text}};
+    } else if (node->kind == JobTree::Kind::list) {
+      for (const Node* item : fields_.tree().children(*node)) {
+        if (!is_argument(*item, fmt::format("command[{}]", command.size()))) return;
+        command.emplace_back(item->text);
+      }
+      if (command.empty()) return fields_.note(*node, "command", "an empty list", kCommandRule);
+      if (command.front().empty()) {
+        return fields_.note(*node, "command[0]", "an empty text", "the name of a program");
+      }
+    } else {
+      return fields_.reject("command", kCommandRule);
+    }
+    std::size_t bytes = 0;
+    for (const std::string& argument : command) bytes += argument.size() + 1;
+    if (bytes > kMaxCommandBytes) {
+      fields_.note(*node, "command", fmt::format("{} bytes", bytes), "at most 128 KiB in all");
+    }
+  }
+
+  bool is_argument(const Node& node, std::string field) const {
+    if (JobTree::is_text(node) && is_argument_text(node.text)) return true;
+    fields_.note(node, std::move(field), JobTree::describe(node),
+                 "UTF-8 text without NUL (in JSON in quotes)");
+    return false;
+  }
+
+  void read_directory() {
+    const auto is_path = [](std::string_view text) {
+      return text.starts_with('/') && text.size() <= kLongestPath && is_argument_text(text);
+    };
+    job_.launch.directory = fields_
+                                .get("directory", JobTree::is_text,
+                                     "an absolute path of at most 4095 bytes", text_that(is_path))
+                                .value_or("");
+  }
+
+  void read_environment() {
+    const Node* const node = fields_.find("environment");
+    if (node == nullptr) return;
+    if (node->kind != JobTree::Kind::map) {
+      return fields_.reject("environment", "a map, such as {LR: \"0.1\"}");
+    }
+    const auto entries = fields_.tree().children(*node);
+    if (entries.size() > kMaxEnvironmentEntries) {
+      return fields_.note(*node, "environment", fmt::format("{} entries", entries.size()),
+                          fmt::format("at most {}", kMaxEnvironmentEntries));
+    }
+    std::map<std::string_view, std::string_view> sorted;
+    std::size_t bytes = 0;
+    for (const Node* entry : entries) {
+      const std::string field = fmt::format("environment.{}", shortened(entry->key));
+      if (!is_environment_name(entry->key)) {
+        fields_.note(*entry, "environment",
+                     entry->key.empty() ? "an empty name" : shortened(entry->key),
+                     "names of letters, digits and _ that do not begin with a digit");
+      } else if (is_argument(*entry, field) && !sorted.emplace(entry->key, entry->text).second) {
+        fields_.note(*entry, field, "given twice", "one value");
+      }
+      bytes += entry->key.size() + entry->text.size() + 2;
+    }
+    if (bytes > kMaxEnvironmentBytes) {
+      fields_.note(*node, "environment", fmt::format("{} bytes", bytes), "at most 128 KiB in all");
+    }
+    job_.launch.environment.assign(sorted.begin(), sorted.end());
+  }
+
+  void read_training() {
+    const auto iterations = fields_.integer("iterations", 1, kMostIterations);
+    const auto model =
+        fields_.get("model", JobTree::is_text, kPlainNameRule, text_that(is_plain_name));
+    const auto batch = fields_.integer("batch", 0, kMostGlobalBatch);
+    const auto rigid = fields_.get("rigid", JobTree::is_truth, "true or false", parse_truth);
+    read_throughput();
+    job_.is_training = fields_.has("iterations");
+    if (job_.is_training) {
+      job_.iterations = iterations.value_or(1);
+      job_.curve = {std::string{model.value_or(job_.name)}, batch.value_or(0)};
+      job_.is_rigid = rigid.value_or(false);
+      return;
+    }
+    for (const std::string_view key : {"model", "batch", "throughput"}) {
+      if (fields_.has(key)) fields_.reject(key, "iterations too, or none of it");
+    }
+    if (rigid == false) {
+      fields_.reject("rigid", "iterations too: only a training job can change its size");
+    }
+    job_.throughput.reset();
+  }
+
+  void read_throughput() {
+    const Node* const node = fields_.find("throughput");
+    if (node == nullptr) return;
+    const auto points = fields_.tree().children(*node);
+    if (node->kind != JobTree::Kind::map || points.empty()) {
+      return fields_.reject("throughput",
+                            "a map of GPUs to iterations per second, such as {1: 2.5, 2: 4.8}");
+    }
+    std::vector<CurvePoint> curve;
+    for (const Node* point : points) {
+      const std::string field = fmt::format("throughput.{}", shortened(point->key));
+      const auto size = parse_count(point->key);
+      if (!size || !is_power_of_two(*size) || *size > kMostGpusPerJob) {
+        fields_.note(*point, "throughput",
+                     point->key.empty() ? "an empty size" : shortened(point->key),
+                     fmt::format("sizes that are powers of two, 1 to {}", kMostGpusPerJob));
+        continue;
+      }
+      const auto gpus = static_cast<std::int32_t>(*size);
+      const auto rate = JobTree::is_number(*point) ? parse_usable_rate(point->text) : std::nullopt;
+      if (!rate || rate->is_zero) {
+        fields_.note(*point, field, JobTree::describe(*point), kRateRule);
+      } else if (std::any_of(curve.begin(), curve.end(),
+                             [&](const CurvePoint& other) { return other.gpus == gpus; })) {
+        fields_.note(*point, field, "given twice", "one value");
+      } else {
+        curve.push_back({gpus, rate->rate});
+      }
+    }
+    job_.throughput = Curve{std::move(curve)};
+  }
+
+  void read_duration() {
+    const auto is_usable = [](std::string_view text) -> std::optional<Duration> {
+      const auto duration = parse_duration(text);
+      return duration && *duration > Duration{0} && *duration <= kLongest ? duration : std::nullopt;
+    };
+    job_.duration = fields_.get("duration", JobTree::is_text, kDurationRule, is_usable);
+    if (job_.is_training && fields_.has("duration")) {
+      fields_.reject("duration", "no duration, because iterations says how much there is to do");
+    }
+  }
+
+  void read_gpus() {
+    const auto gpus = fields_.integer("gpus", 1, kMostGpusPerJob);
+    job_.gpus = static_cast<std::int32_t>(gpus.value_or(1));
+    if (!job_.is_rigid || (fields_.has("gpus") && !gpus)) return;
+    if (!is_power_of_two(job_.gpus)) {
+      return fields_.reject("gpus", "a power of two, because it runs on exactly these");
+    }
+    if (job_.throughput && !job_.throughput->empty() &&
+        job_.throughput->rate_at(job_.gpus).value == 0) {
+      fields_.reject("gpus", "a size that throughput has, because it runs on exactly these");
+    }
+  }
+
+  void read_deadline() {
+    const auto deadline = fields_.get("deadline", JobTree::is_text, kDeadlineRule, parse_deadline);
+    const auto kind = fields_.get("kind", JobTree::is_text, "hard or soft", parse_kind);
+    if (!fields_.has("deadline")) {
+      if (kind) fields_.reject("kind", "no kind, because there is no deadline");
+      return;
+    }
+    job_.deadline = deadline.value_or(JobDocument::Deadline{});
+    job_.kind = kind.value_or(DeadlineKind::hard);
+    if (!job_.is_training && !fields_.has("duration")) {
+      fields_.reject("duration",
+                     "how long it takes, such as 30m, or iterations, because there is a deadline");
+    }
+  }
+
+  void read_running() {
+    const auto is_ranks = [](std::string_view text) { return text == "one" || text == "per-gpu"; };
+    job_.launch.rank_per_gpu =
+        fields_.get("ranks", JobTree::is_text, "one or per-gpu", text_that(is_ranks)) == "per-gpu";
+    job_.launch.reports_progress =
+        fields_.get("reports_progress", JobTree::is_truth, "true or false", parse_truth)
+            .value_or(false);
+    job_.retries =
+        static_cast<std::int32_t>(fields_.integer("retries", 0, kMostRetries).value_or(0));
+    const auto grace = [](std::string_view text) -> std::optional<Duration> {
+      const auto duration = parse_duration(text);
+      return duration && *duration <= kLongestGrace ? duration : std::nullopt;
+    };
+    job_.launch.grace =
+        fields_.get("grace", JobTree::is_text, "a duration up to 1d, such as 10s", grace)
+            .value_or(LaunchSpec{}.grace);
+    const auto memory = [](std::string_view text) -> std::optional<Mebibytes> {
+      const auto amount = parse_memory(text);
+      return amount && *amount > Mebibytes{0} && *amount <= kMostMemory ? amount : std::nullopt;
+    };
+    job_.launch.memory_limit_bytes =
+        fields_
+            .get("memory", JobTree::is_text, "an amount of whole MiB, such as 512MiB or 4GiB",
+                 memory)
+            .value_or(Mebibytes{0})
+            .value *
+        kBytesPerMebibyte;
+  }
+
+  JobFields fields_;
+  JobDocument job_;
+};
+
+// The jobs of a file; names are of one job only.
+class FileReader {
+ public:
+  explicit FileReader(const JobTree& tree) : tree_{tree} {}
+
+  Result<std::vector<JobDocument>> read() {
+    const Node& root = tree_.root();
+    const auto members = tree_.children(root);
+    const bool is_list = root.kind == JobTree::Kind::map && !members.empty() &&
+                         std::any_of(members.begin(), members.end(),
+                                     [](const Node* each) { return each->key == "jobs"; });
+    if (is_list) {
+      read_list(root);
+    } else {
+      read_job(root);
+    }
+    if (!mistakes_.empty()) return bad_input(std::move(mistakes_));
+    return std::move(jobs_);
+  }
+
+ private:
+  void read_list(const Node& root) {
+    const JobFields top{tree_, root, kFileFields, mistakes_};
+    const Node& list = *top.find("jobs");
+    const auto items = tree_.children(list);
+    if (list.kind != JobTree::Kind::list || items.empty()) {
+      return top.reject("jobs",
+                        "a list of jobs, such as - {name: bert, command: [python3, "
+                        "train.py]}");
+    }
+    for (const Node* item : items) {
+      if (mistakes_.full()) return;
+      read_job(*item);
+    }
+  }
+
+  void read_job(const Node& node) {
+    JobReader reader{tree_, node, kFields, mistakes_};
+    if (!reader.is_usable()) return;
+    const JobFields& fields = reader.fields();
+    const JobDocument job = reader.read();
+    const auto count = fields.integer("count", 1, kMostJobsPerFile);
+    const auto wanted = static_cast<std::size_t>(count.value_or(1));
+    if (wanted > kMostJobsPerFile - jobs_.size()) {
+      return fields.note(node, "job", job.name,
+                         fmt::format("at most {} jobs in a file", kMostJobsPerFile));
+    }
+    if (count && job.name.size() + 1 + std::to_string(*count).size() > kLongestJobName) {
+      return fields.reject("name", kNameRule);
+    }
+    for (std::size_t i = 1; i <= wanted && !mistakes_.full(); ++i) {
+      JobDocument& added = jobs_.emplace_back(job);
+      if (count) added.name = fmt::format("{}-{}", job.name, i);
+      if (job.name.empty()) continue;  // noted
+      const auto [at, is_new] = line_of_name_.emplace(added.name, node.line);
+      if (is_new) continue;
+      return fields.note(node, "name", added.name,
+                         fmt::format("another name: line {} has this one", at->second));
+    }
+  }
+
+  const JobTree& tree_;
+  Diagnostics mistakes_;
+  std::vector<JobDocument> jobs_;
+  std::unordered_map<std::string, std::uint64_t> line_of_name_;
+};
+
+// Appends `,"key":` and leaves the value to the caller.
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(std::string& out) : out_{out} { out_ += '{'; }
+  ~ObjectWriter() { out_ += '}'; }
+  ObjectWriter(const ObjectWriter&) = delete;
+  ObjectWriter& operator=(const ObjectWriter&) = delete;
+
+  void key(std::string_view name) {
+    if (!is_first_) out_ += ',';
+    is_first_ = false;
+    append_json_string(out_, name);
+    out_ += ':';
+  }
+  void text(std::string_view name, std::string_view value) {
+    key(name);
+    append_json_string(out_, value);
+  }
+  void number(std::string_view name, std::int64_t value) {
+    key(name);
+    const fmt::format_int digits{value};
+    out_.append(digits.data(), digits.size());
+  }
+  void truth(std::string_view name, bool value) {
+    key(name);
+    out_ += value ? "true" : "false";
+  }
+
+ private:
+  std::string& out_;
+  bool is_first_ = true;
+};
+
+void write_training(std::string& out, ObjectWriter& object, const JobDocument& job) {
+  constexpr int kMicroDecimals = 6;
+  object.number("iterations", job.iterations);
+  if (job.curve.model != job.name) object.text("model", job.curve.model);
+  if (job.curve.global_batch != 0) object.number("batch", job.curve.global_batch);
+  if (job.throughput) {
+    object.key("throughput");
+    ObjectWriter points{out};
+    for (const CurvePoint& point : job.throughput->measured()) {
+      points.key(fmt::format_int{point.gpus}.c_str());
+      out += format_decimal(point.rate.value, kMicroDecimals);
+    }
+  }
+  if (job.is_rigid) object.truth("rigid", true);
+}
+
+}  // namespace
+
+std::span<const std::string_view> job_field_names() {
+  return std::span{kFields}.first(kFieldsOfJson);
+}
+
+Result<JobDocument> read_job_json(std::string_view text, std::string source_name) {
+  const auto tree = JobTree::from_json(text, std::move(source_name));
+  if (!tree) return tl::unexpected(tree.error());
+  Diagnostics mistakes;
+  JobReader reader{*tree, tree->root(), job_field_names(), mistakes};
+  if (!reader.is_usable()) return bad_input(std::move(mistakes));
+  JobDocument job = reader.read();
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  return job;
+}
+
+Result<std::vector<JobDocument>> read_job_yaml(InputFile input) {
+  const auto document = YamlDocument::read(std::move(input));
+  if (!document) return tl::unexpected(document.error());
+  return FileReader{JobTree::from_yaml(*document)}.read();
+}
+
+Result<std::vector<JobDocument>> read_job_yaml(const std::filesystem::path& path) {
+  auto input = InputFile::open(path);
+  if (!input) return tl::unexpected(input.error());
+  return read_job_yaml(std::move(*input));
+}
+
+std::string write_job_json(const JobDocument& job) {
+  std::string out;
+  {
+    ObjectWriter object{out};
+    object.text("name", job.name);
+    object.key("command");
+    char before = '[';
+    for (const std::string& argument : job.launch.command) {
+      out += before;
+      before = ',';
+      append_json_string(out, argument);
+    }
+    out += ']';
+    if (!job.launch.directory.empty()) object.text("directory", job.launch.directory);
+    if (!job.launch.environment.empty()) {
+      object.key("environment");
+      ObjectWriter environment{out};
+      for (const auto& [name, value] : job.launch.environment) environment.text(name, value);
+    }
+    if (job.is_training) write_training(out, object, job);
+    if (job.duration) object.text("duration", format_duration(*job.duration));
+    if (job.gpus != 1) object.number("gpus", job.gpus);
+    if (const auto* after = std::get_if<Duration>(&job.deadline)) {
+      object.text("deadline", format_duration(*after));
+    } else if (const auto* time = std::get_if<Time>(&job.deadline)) {
+      object.text("deadline", format_time(*time));
+    }
+    if (job.kind == DeadlineKind::soft) object.text("kind", "soft");
+    if (job.launch.rank_per_gpu) object.text("ranks", "per-gpu");
+    if (job.launch.reports_progress) object.truth("reports_progress", true);
+    if (job.retries != 0) object.number("retries", job.retries);
+    if (job.launch.grace != LaunchSpec{}.grace) {
+      object.text("grace", format_duration(job.launch.grace));
+    }
+    if (job.launch.memory_limit_bytes != 0) {
+      object.text("memory",
+                  format_memory(Mebibytes{job.launch.memory_limit_bytes / kBytesPerMebibyte}));
+    }
+  }
+  return out;
+}
+
+}  // namespace weir::formats

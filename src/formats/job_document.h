@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A job as its user describes it: a file `job.yaml`, or the JSON that the API takes. Both have the
+// same fields and get the same messages; docs/reference/job.schema.json describes them to editors.
+//
+//   name: bert                       # 1 to 128 letters, digits, - _ . and not only digits
+//   command: [python3, train.py]     # or one text, which /bin/sh -c runs
+//   directory: /home/ada/bert        # absolute; `weir submit` fills in where it is called
+//   environment: {LR: "0.1"}
+//
+//   # How long it takes. Either a training job, which may run on more or fewer GPUs ...
+//   iterations: 20000
+//   model: bert                      # default: the name
+//   batch: 128                       # the global one; default 0: not known
+//   throughput: {1: 2.5, 2: 4.8}     # iterations per second by GPUs, where the server does not know
+//   rigid: true                      # it cannot change its size; default false
+//   # ... or any other program, on exactly its GPUs:
+//   duration: 30m                    # not needed without a deadline
+//
+//   gpus: 2                          # default 1; of a training job that is not rigid, a hint
+//   deadline: 6h                     # after submission, or a time: 2026-11-15T09:00:00Z
+//   kind: hard                       # promised or refused; soft: promised where possible, else late
+//   ranks: per-gpu                   # a process for each GPU; default one: one that has them all
+//   reports_progress: true           # it says how far it is; default false
+//   retries: 0                       # restarts after a failure
+//   grace: 10s                       # to save a checkpoint when asked to stop
+//   memory: 4GiB                     # killed beyond that; default: no limit
+//
+// A YAML file has one job, or several under `jobs:`, and `count: 9` makes nine of one: sweep-1 to
+// sweep-9.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "domain/curve.h"
+#include "domain/engine.h"
+#include "domain/result.h"
+#include "domain/time.h"
+#include "domain/training.h"
+#include "formats/input_file.h"
+
+namespace weir::formats {
+
+inline constexpr std::size_t kMaxJobJsonBytes = std::size_t{1} << 20;
+inline constexpr int kMaxJobJsonDepth = 16;
+inline constexpr std::size_t kLongestJobName = 128;
+inline constexpr std::size_t kMaxCommandBytes = std::size_t{128} << 10;  // with one per argument
+inline constexpr std::size_t kMaxEnvironmentEntries = 256;
+inline constexpr std::size_t kMaxEnvironmentBytes = std::size_t{128} << 10;
+inline constexpr std::size_t kLongestPath = 4095;
+inline constexpr std::int32_t kMostRetries = 10'000;
+inline constexpr Duration kLongestGrace = from_seconds(86'400);
+inline constexpr std::size_t kMostJobsPerFile = 10'000;
+
+struct JobDocument {
+  // A duration counts from submission.
+  using Deadline = std::variant<std::monostate, Duration, Time>;
+
+  std::string name;
+  bool is_training = false;
+  CurveKey curve;                    // of a training job
+  std::int64_t iterations = 0;       // of a training job
+  std::optional<Curve> throughput;   // of a training job, when its user knows
+  std::optional<Duration> duration;  // of any other, on `gpus` GPUs
+  std::int32_t gpus = 1;
+  bool is_rigid = true;  // always, unless it is a training job
+  Deadline deadline;
+  DeadlineKind kind = DeadlineKind::none;  // none: there is no deadline
+  LaunchSpec launch;                       // the environment sorted by name
+  std::int32_t retries = 0;
+
+  friend bool operator==(const JobDocument&, const JobDocument&) = default;
+};
+
+// `source_name` stands for the file in messages. JSON that is deeper or longer than the limits
+// above is refused before it is understood.
+Result<JobDocument> read_job_json(std::string_view text, std::string source_name);
+
+Result<std::vector<JobDocument>> read_job_yaml(InputFile input);
+Result<std::vector<JobDocument>> read_job_yaml(const std::filesystem::path& path);
+
+// Canonical: what is as by default is left out, and equal documents give equal bytes, so a digest
+// of them identifies a request. Reading gives the same document. Requires: values as a reader makes
+// them.
+std::string write_job_json(const JobDocument& job);
+
+// The fields of a job, in the order above. `count` is of YAML only and not among them.
+std::span<const std::string_view> job_field_names();
+
+}  // namespace weir::formats
