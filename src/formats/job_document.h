@@ -5,7 +5,7 @@
 //
 //   name: bert                       # 1 to 128 letters, digits, - _ . and not only digits
 //   command: [python3, train.py]     # or one text, which /bin/sh -c runs
-//   directory: /home/ada/bert        # absolute; `weir submit` fills in where it is called
+//   directory: /srv/bert        # absolute; `weir submit` fills in where it is called
 //   environment: {LR: "0.1"}
 //
 //   # How long it takes. Either a training job, which may run on more or fewer GPUs ...

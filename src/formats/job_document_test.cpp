@@ -48,7 +48,7 @@ std::string with_json(std::string_view more) {
 constexpr std::string_view kTrainingYaml = R"(
 name: bert
 command: [python3, train.py, --epochs, 3]
-directory: /home/ada/bert
+directory: /srv/bert
 environment: {LR: "0.1", A_B: x}
 batch: 128
 iterations: 20000
@@ -63,7 +63,7 @@ memory: 4GiB
 )";
 constexpr std::string_view kTrainingJson =
     R"({"name":"bert","command":["python3","train.py","--epochs","3"],)"
-    R"("directory":"/home/ada/bert","environment":{"A_B":"x","LR":"0.1"},"iterations":20000,)"
+    R"("directory":"/srv/bert","environment":{"A_B":"x","LR":"0.1"},"iterations":20000,)"
     R"("batch":128,"throughput":{"1":2.5,"2":4.8,"4":9.1},"deadline":"6h","kind":"soft",)"
     R"("ranks":"per-gpu","reports_progress":true,"retries":3,"grace":"1m30s","memory":"4GiB"})";
 
@@ -80,7 +80,7 @@ JobDocument training_job() {
   job.deadline = from_seconds(6 * 3600);
   job.kind = DeadlineKind::soft;
   job.launch.command = {"python3", "train.py", "--epochs", "3"};
-  job.launch.directory = "/home/ada/bert";
+  job.launch.directory = "/srv/bert";
   job.launch.environment = {{"A_B", "x"}, {"LR", "0.1"}};
   job.launch.rank_per_gpu = true;
   job.launch.reports_progress = true;

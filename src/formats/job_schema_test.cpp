@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// docs/reference/job.schema.json says what the reader of job documents does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "formats/input_ranges.h"
+#include "formats/job_document.h"
+#include "formats/plain_name.h"
+
+namespace weir::formats {
+namespace {
+
+using Json = nlohmann::json;
+
+Json schema() {
+  const auto here = std::filesystem::path{__FILE__}.parent_path();
+  std::ifstream file{here / "../../docs/reference/job.schema.json"};
+  return Json::parse(file);
+}
+
+TEST(JobSchema, HasTheFieldsOfTheReader) {
+  std::set<std::string> in_schema;
+  const Json properties = schema()["properties"];
+  for (const auto& [name, description] : properties.items()) {
+    in_schema.insert(name);
+    EXPECT_TRUE(description.contains("description")) << name;
+  }
+  const auto fields = job_field_names();
+  EXPECT_EQ(in_schema, (std::set<std::string>{fields.begin(), fields.end()}));
+}
+
+TEST(JobSchema, HasTheLimitsOfTheReader) {
+  const Json fields = schema()["properties"];
+  EXPECT_EQ(fields["name"]["maxLength"], kLongestJobName);
+  EXPECT_EQ(fields["directory"]["maxLength"], kLongestPath);
+  EXPECT_EQ(fields["environment"]["maxProperties"], kMaxEnvironmentEntries);
+  EXPECT_EQ(fields["environment"]["propertyNames"]["maxLength"], kLongestName);
+  EXPECT_EQ(fields["iterations"]["maximum"], kMostIterations);
+  EXPECT_EQ(fields["batch"]["maximum"], kMostGlobalBatch);
+  EXPECT_EQ(fields["gpus"]["maximum"], kMostGpusPerJob);
+  EXPECT_EQ(fields["retries"]["maximum"], kMostRetries);
+  EXPECT_EQ(fields["model"]["maxLength"], kLongestName);
+}
+
+TEST(JobSchema, ItsExamplesAreReadAndHaveEveryField) {
+  std::set<std::string> shown;
+  const Json examples = schema()["examples"];
+  for (const Json& example : examples) {
+    const auto job = read_job_json(example.dump(), "example");
+    EXPECT_TRUE(job) << to_string(job.error().details);
+    for (const auto& [name, value] : example.items()) shown.insert(name);
+  }
+  for (const std::string_view name : job_field_names()) {
+    EXPECT_TRUE(shown.contains(std::string{name})) << name;
+  }
+}
+
+// Each breaks one rule that the schema has too.
+TEST(JobSchema, WhatItForbidsIsRefused) {
+  const Json good = {{"name", "a"}, {"command", {"x"}}};
+  const auto refuses = [&](const char* field, const Json& value) {
+    Json job = good;
+    job[field] = value;
+    return !read_job_json(job.dump(), "request").has_value();
+  };
+  EXPECT_TRUE(read_job_json(good.dump(), "request"));
+  const Json rules = schema();
+  for (const auto& [field, needed] : rules["dependentRequired"].items()) {
+    const Json value = field == "batch"        ? Json(1)
+                       : field == "throughput" ? Json{{"1", 2}}
+                       : field == "kind"       ? Json("hard")
+                                               : Json("m");
+    EXPECT_TRUE(refuses(field.c_str(), value)) << field;
+  }
+  for (const Json& field : rules["required"]) {
+    Json job = good;
+    job.erase(field.get<std::string>());
+    EXPECT_FALSE(read_job_json(job.dump(), "request")) << field;
+  }
+  EXPECT_TRUE(refuses("surprise", 1));
+  EXPECT_TRUE(refuses("name", "12"));
+  EXPECT_TRUE(refuses("directory", "relative"));
+  EXPECT_TRUE(refuses("deadline", "6h"));
+}
+
+}  // namespace
+}  // namespace weir::formats
