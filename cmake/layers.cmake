@@ -10,7 +10,7 @@
 #
 # Tests sit beside the code: `*_test.cpp` make the program <name>_test, `*_data_test.cpp` make
 # <name>_data_test, which needs the public data sets and has the ctest label `data`. Test helpers
-# (`*_testing.h`) are headers like any other.
+# (`*_testing.h`) are headers like any other. `main.cpp` and `*_main.cpp` belong to programs, not to the library.
 function(weir_layer name)
   cmake_parse_arguments(layer "" "" "USES;LINK" ${ARGN})
   set(folder ${CMAKE_SOURCE_DIR}/src/${name})
@@ -25,7 +25,7 @@ function(weir_layer name)
   set(unit_tests ${sources})
   list(FILTER unit_tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER unit_tests EXCLUDE REGEX "_data_test\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main|_main)\\.cpp$")
   list(FILTER headers EXCLUDE REGEX "_testing\\.h$")
   list(TRANSFORM headers PREPEND ${include_dir}/${name}/)
   list(TRANSFORM layer_USES PREPEND weir_)

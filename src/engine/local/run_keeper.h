@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Brings the processes of this machine in line with what is wanted: compares, for each job, the
+// latest order with what runs, and does the next step towards it. Each step ends in an event (a
+// supervisor is gone, news came, a time has passed) that leads to the next. Used by one thread.
+//
+// A supervisor that is gone and noted an end left nothing behind. One that is gone without a note
+// was killed: what its ranks left is searched for and killed, and only then the run counts as lost.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "domain/engine.h"
+#include "engine/local/abstract_socket.h"
+#include "engine/local/owned_fd.h"
+#include "engine/local/process_table.h"
+#include "engine/local/progress_message.h"
+#include "engine/local/run_folders.h"
+#include "engine/local/run_status.h"
+#include "engine/local/supervisor_launcher.h"
+
+namespace weir::engine {
+
+struct RunSettings {
+  std::vector<std::string> gpu_uuids;
+  std::int64_t log_limit_bytes = 0;
+  Duration progress_interval{};
+  std::string cgroup;
+};
+
+class RunKeeper {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Requires: all outlive the keeper. `news` is open under the name that supervisors send to.
+  RunKeeper(const RunFolders& folders, SupervisorLauncher& launcher, AbstractSocket& news,
+            RunSettings settings, EngineListener& listener);
+
+  void adopt(std::vector<RunOrder> standing);
+  void order(const RunOrder& order);
+  void forget(JobId job);
+  void remove_logs(const std::vector<JobId>& jobs);
+
+  // Descriptors that become readable when a supervisor ends. Each is closed after that.
+  std::vector<int> take_new_watches();
+  void on_readable(int fd);
+  void read_news();
+  Clock::time_point next_deadline() const;
+  void on_deadlines(Clock::time_point now);
+
+ private:
+  struct Run {
+    std::uint32_t generation = 0;
+    pid_t pid = 0;
+    OwnedFd pidfd;
+    std::vector<GpuAddress> gpus;
+    Duration grace{};
+    bool is_ready_told = false;
+    std::int64_t progress_told = -1;
+    bool is_stopping = false;
+    Clock::time_point kill_at = Clock::time_point::max();
+  };
+  // Processes without a supervisor hold the job's lock, or might.
+  struct Clearing {
+    std::uint32_t generation = 0;
+    std::vector<GpuAddress> gpus;
+    std::optional<RunEnded> end;  // none: it is not known whose they are
+    Clock::duration delay{};
+  };
+  struct Job {
+    std::optional<RunOrder> wanted;
+    bool is_settled = false;  // how `wanted` ended was told
+    bool is_forgotten = false;
+    std::optional<Run> run;
+    std::optional<Clearing> clearing;
+  };
+  using Jobs = std::map<JobId, Job>;
+
+  bool is_wanted(const Job& job, std::uint32_t generation) const;
+  void adopt_known(JobId id, std::uint32_t generation, const std::vector<RunProcess>& processes);
+  void adopt_supervisor(JobId id, Job& job, pid_t pid, const SupervisorOrder& order);
+  void tell_state(JobId id, Run& run, const RunStatus& status);
+  std::optional<pid_t> find_supervisor(RunKey key, const RunStatus& status,
+                                       const std::vector<RunProcess>& processes) const;
+  bool adopt_late(JobId id, Job& job, const std::vector<RunProcess>& processes);
+  void kill_strays(const std::vector<RunProcess>& processes);
+
+  void reconcile(JobId id);
+  void begin_stop(JobId id, Run& run);
+  bool are_free(JobId id, const std::vector<GpuAddress>& gpus) const;
+  void hold(JobId id, const std::vector<GpuAddress>& gpus);
+  void release(const std::vector<GpuAddress>& gpus);
+  void start_run(JobId id, Job& job);
+  SupervisorOrder supervisor_order(const RunOrder& order) const;
+  void end_at_once(JobId id, Job& job, int error, std::string explanation);
+  void watch(JobId id, Run& run);
+
+  void on_supervisor_gone(JobId id, Job& job);
+  void clear(JobId id, Job& job);
+  void finish(JobId id, Job& job, std::uint32_t generation, const RunStatus& status);
+  void drop(JobId id);
+  void wake_waiting();
+  void report(JobId id, std::uint32_t generation, decltype(RunReport::what) what);
+
+  const RunFolders& folders_;
+  SupervisorLauncher& launcher_;
+  AbstractSocket& news_;
+  RunSettings settings_;
+  EngineListener& listener_;
+
+  Jobs jobs_;
+  std::map<GpuAddress, JobId> holders_;
+  std::vector<JobId> waiting_;  // for GPUs, in the order they came
+  std::unordered_map<int, JobId> by_pidfd_;
+  std::vector<int> new_watches_;
+  std::set<std::pair<Clock::time_point, JobId>> deadlines_;
+};
+
+}  // namespace weir::engine

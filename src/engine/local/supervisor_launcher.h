@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts supervisor processes. The server has many threads and much memory, so nothing of it is
+// copied, and nothing of it is left open in the supervisor but the job's lock.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::engine {
+
+class SupervisorLauncher {
+ public:
+  // Remembers the environment of this program as it is now.
+  explicit SupervisorLauncher(std::string program);
+
+  struct Launched {
+    pid_t pid = 0;
+    int error = 0;  // errno; the process was not started
+  };
+  // `token` names the run, `lock` is the job's, `folder` the run's.
+  Launched launch(const std::string& folder, std::string_view token, int lock) const;
+
+  const std::string& program() const { return program_; }
+
+ private:
+  std::string program_;
+  std::vector<std::string> environment_;
+};
+
+}  // namespace weir::engine

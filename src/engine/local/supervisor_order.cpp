@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/local/supervisor_order.h"
+
+#include <algorithm>
+
+namespace weir::engine {
+namespace {
+
+constexpr std::string_view kFormat = "weir order 1";
+constexpr std::string_view kEnd = "end";
+
+class Writer {
+ public:
+  void put(std::string_view text) {
+    bytes_ += text;
+    bytes_ += '\0';
+  }
+  void put(std::integral auto number) { put(std::string_view{std::to_string(number)}); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_{bytes} {}
+
+  std::string text() {
+    const std::size_t end = left_.find('\0');
+    if (end == std::string_view::npos) {
+      is_good_ = false;
+      return {};
+    }
+    const std::string_view text = left_.substr(0, end);
+    left_.remove_prefix(end + 1);
+    return std::string{text};
+  }
+  template <class Number>
+  Number number() {
+    const auto number = parse_number<Number>(text());
+    if (!number) is_good_ = false;
+    return number.value_or(0);
+  }
+  // How many entries follow: never more than there are bytes.
+  std::size_t count() {
+    const auto count = number<std::uint64_t>();
+    if (count > left_.size()) is_good_ = false;
+    return is_good_ ? static_cast<std::size_t>(count) : 0;
+  }
+  bool is_good() const { return is_good_; }
+  bool is_at_end() const { return left_.empty(); }
+
+ private:
+  std::string_view left_;
+  bool is_good_ = true;
+};
+
+bool has_zero(std::string_view text) {
+  return text.find('\0') != std::string_view::npos;
+}
+
+}  // namespace
+
+bool has_zero_byte(const SupervisorOrder& order) {
+  return std::ranges::any_of(order.command, has_zero) || has_zero(order.directory) ||
+         std::ranges::any_of(order.environment, [](const auto& entry) {
+           return has_zero(entry.first) || has_zero(entry.second);
+         });
+}
+
+std::string encode(const SupervisorOrder& order) {
+  Writer out;
+  out.put(kFormat);
+  out.put(order.store);
+  out.put(order.run.job);
+  out.put(order.run.generation);
+  out.put(order.command.size());
+  for (const std::string& word : order.command) out.put(word);
+  out.put(order.environment.size());
+  for (const auto& [name, value] : order.environment) {
+    out.put(name);
+    out.put(value);
+  }
+  out.put(order.directory);
+  out.put(order.ranks);
+  out.put(order.gpus.size());
+  for (const auto& [node, gpu] : order.gpus) {
+    out.put(node);
+    out.put(gpu);
+  }
+  out.put(order.reports_progress ? 1 : 0);
+  out.put(order.grace_ns);
+  out.put(order.memory_limit_bytes);
+  out.put(order.log_limit_bytes);
+  out.put(order.progress_interval_ns);
+  out.put(order.engine_socket);
+  out.put(order.cgroup);
+  out.put(kEnd);
+  return out.take();
+}
+
+std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes) {
+  Reader in{bytes};
+  if (in.text() != kFormat) return std::nullopt;
+  SupervisorOrder order;
+  order.store = in.text();
+  order.run.job = in.number<std::uint64_t>();
+  order.run.generation = in.number<std::uint32_t>();
+  for (std::size_t left = in.count(); left > 0 && in.is_good(); --left)
+    order.command.push_back(in.text());
+  for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
+    std::string name = in.text();
+    order.environment.emplace_back(std::move(name), in.text());
+  }
+  order.directory = in.text();
+  order.ranks = in.number<std::int32_t>();
+  for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
+    const auto node = in.number<std::uint64_t>();
+    order.gpus.emplace_back(node, in.number<std::int32_t>());
+  }
+  order.reports_progress = in.number<std::int32_t>() != 0;
+  order.grace_ns = in.number<std::int64_t>();
+  order.memory_limit_bytes = in.number<std::int64_t>();
+  order.log_limit_bytes = in.number<std::int64_t>();
+  order.progress_interval_ns = in.number<std::int64_t>();
+  order.engine_socket = in.text();
+  order.cgroup = in.text();
+  if (in.text() != kEnd || !in.is_good() || !in.is_at_end()) return std::nullopt;
+  return order;
+}
+
+}  // namespace weir::engine

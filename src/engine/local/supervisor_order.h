@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the engine tells a supervisor, and itself after a restart, in the file `order`: strings that
+// end in a zero byte. No string in it can hold one, because none can be given to a program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/local/run_token.h"
+
+namespace weir::engine {
+
+struct SupervisorOrder {
+  std::string store;
+  RunKey run;
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;  // on top of the supervisor's own
+  std::string directory;                                         // of the ranks
+  std::int32_t ranks = 1;
+  std::vector<std::pair<std::uint64_t, std::int32_t>> gpus;  // node, number: for the engine
+  bool reports_progress = false;
+  std::int64_t grace_ns = 0;
+  std::int64_t memory_limit_bytes = 0;  // 0: none
+  std::int64_t log_limit_bytes = 0;
+  std::int64_t progress_interval_ns = 0;
+  std::string engine_socket;  // abstract
+  std::string cgroup;         // folder in which the run makes its own; empty: none
+
+  friend bool operator==(const SupervisorOrder&, const SupervisorOrder&) = default;
+};
+
+bool has_zero_byte(const SupervisorOrder& order);
+// Requires: no string has a zero byte.
+std::string encode(const SupervisorOrder& order);
+// Nothing when it is not a whole order.
+std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes);
+
+}  // namespace weir::engine
