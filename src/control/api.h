@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The API of docs/openapi.yaml: requests to the controller and the store, answers as JSON. One bootstrap
+// token opens everything; roles and tenants will be decided in authorise(), which sees every request.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "control/controller.h"
+#include "control/event_hub.h"
+#include "control/metrics.h"
+#include "control/store.h"
+#include "domain/engine.h"
+#include "transport/http_server.h"
+#include "transport/router.h"
+
+namespace weir::control {
+
+struct ApiOptions {
+  std::string token;
+  std::string version;
+  std::string log_header;  // the first line of exported logs, without its newline
+  StoreOptions store;      // for readers of its own
+};
+
+class Api {
+ public:
+  // Requires: all of them outlive the API, and the server stops before it goes.
+  static Result<std::unique_ptr<Api>> make(ApiOptions options, Controller& controller, Store& store,
+                                           Engine& engine, Metrics& metrics);
+
+  transport::Router router();
+  // For HttpServerOptions: who may do what, and what was done.
+  std::optional<transport::HttpResponse> authorise(const transport::HttpRequest& request) const;
+  void note_access(const transport::AccessEntry& entry);
+
+  // Ends streams.
+  void stop();
+
+ private:
+  using Request = transport::HttpRequest;
+  using Responder = transport::Responder;
+
+  Api(ApiOptions options, Controller& controller, Store& store, Engine& engine, Metrics& metrics,
+      std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader);
+
+  void health(Request request, Responder responder);
+  void metrics(Request request, Responder responder);
+  void submit(Request request, Responder responder);
+  void jobs(Request request, Responder responder);
+  void job(Request request, Responder responder);
+  void document(Request request, Responder responder);
+  void cancel(Request request, Responder responder);
+  void records(Request request, Responder responder);
+  void logs(Request request, Responder responder);
+  void dry_run(Request request, Responder responder);
+  void nodes(Request request, Responder responder);
+  void change_node(Request request, Responder responder, bool is_drain);
+  void events(Request request, Responder responder);
+  void log(Request request, Responder responder);
+  void backup(Request request, Responder responder);
+
+  // The job the path names; answers 404 and returns nothing when there is none.
+  std::optional<JobId> find_job(const Request& request, Responder& responder);
+  void send_job(JobId job, Responder responder);
+
+  ApiOptions options_;
+  Controller& controller_;
+  Store& store_;
+  Engine& engine_;
+  Metrics& metrics_;
+  std::mutex reading_;
+  std::unique_ptr<StoreReader> reader_;
+  EventHub hub_;
+};
+
+}  // namespace weir::control

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The live loop. One thread takes what has come in (submissions, cancellations, reports of the engine,
+// the passing of time), asks the scheduler's core, makes the answers durable together, and only then
+// tells anybody: clients their answers, the engine its orders. If the store cannot be written, nothing
+// has happened: the core is built again from the store and clients are asked to come back.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "control/dry_run.h"
+#include "control/job_status.h"
+#include "control/live_clock.h"
+#include "control/metrics.h"
+#include "control/store.h"
+#include "control/worker_thread.h"
+#include "domain/cluster.h"
+#include "domain/engine.h"
+#include "formats/job_document.h"
+#include "schedule/core/core.h"
+
+namespace weir::control {
+
+struct ControllerConfig {
+  Cluster cluster;
+  std::string policy = "weir";
+  schedule::TrainingConfig training;
+  schedule::RescaleCost rescale_cost;
+  std::vector<CurveBook> curves;          // by pool with GPUs; known before any job comes
+  std::uint64_t snapshot_every = 20'000;  // records
+  Duration least_pause = std::chrono::milliseconds{5};  // between two decisions who has which GPUs
+  Duration keep_history = std::chrono::hours{24 * 30};
+  std::size_t most_waiting = 20'000;  // requests; more are turned away
+};
+
+struct Submission {
+  formats::JobDocument document;
+  std::string json;    // the document, canonical
+  std::string key;     // for idempotency; empty: none
+  std::string digest;  // of the request
+};
+
+struct SubmitAnswer {
+  enum class Kind : std::uint8_t {
+    accepted,
+    refused,
+    repeated,
+    key_reused,
+    malformed,
+    unavailable
+  };
+  Kind kind = Kind::unavailable;
+  std::string view;    // of the job, when there is one
+  Diagnostics errors;  // otherwise
+};
+
+struct CancelAnswer {
+  bool is_unavailable = false;
+  std::string detail;
+};
+
+struct NodeAnswer {
+  bool is_unavailable = false;
+  bool changed = false;
+  std::vector<JobId> at_risk;
+};
+
+struct NodeUse {
+  std::string name;
+  std::string pool;
+  std::string model;
+  std::int32_t gpus = 0;
+  bool is_up = true;
+  struct User {
+    JobId job;
+    std::string name;
+    std::vector<std::int32_t> gpus;
+  };
+  std::vector<User> users;
+};
+
+struct ShownDryRun {
+  DryRunAnswer answer;
+  Duration wall_ahead{0};  // wall clock minus scheduler's time
+};
+
+struct Health {
+  bool is_ok = true;
+  std::string detail;
+};
+
+class Controller final : public EngineListener {
+ public:
+  // Recovers from the store, then begins to work.
+  // Requires: store, reader (the loop's own), engine and metrics outlive the controller.
+  static Result<std::unique_ptr<Controller>> start(ControllerConfig config, Store& store,
+                                                   StoreReader& reader, Engine& engine,
+                                                   Metrics& metrics,
+                                                   const ClockSource& clocks = machine_clocks());
+  ~Controller() override;
+
+  // Stops the loop after what is in hand. Requests that wait are answered: unavailable.
+  void stop();
+
+  // Answers come on the loop's thread, after the decision is durable.
+  void submit(Submission submission, std::function<void(SubmitAnswer)> answer);
+  void cancel(JobId job, std::function<void(CancelAnswer)> answer);
+  void drain(NodeId node, std::function<void(NodeAnswer)> answer);
+  void undrain(NodeId node, std::function<void(NodeAnswer)> answer);
+  void dry_run(formats::JobDocument document, std::function<void(Result<ShownDryRun>)> answer);
+  void nodes(std::function<void(std::vector<NodeUse>)> answer);
+  void backup(std::string file, std::function<void(Result<void>)> answer);
+
+  void on_report(const RunReport& report) override;
+
+  // Called on the loop's thread after each commit that wrote to the log.
+  void on_commit(std::function<void(LogPosition end)> callback);
+
+  Health health() const;
+  LogPosition log_end() const;
+  const ControllerConfig& config() const { return config_; }
+  std::optional<NodeId> node_named(std::string_view name) const;
+  const Recovery& recovery() const { return recovered_; }
+
+ private:
+  struct SubmitItem {
+    Submission submission;
+    std::function<void(SubmitAnswer)> answer;
+  };
+  struct CancelItem {
+    JobId job;
+    std::function<void(CancelAnswer)> answer;
+  };
+  struct NodeItem {
+    NodeId node;
+    bool is_drain = true;
+    std::function<void(NodeAnswer)> answer;
+  };
+  // Something to do on the loop's thread that changes nothing.
+  struct LookItem {
+    std::function<void()> look;
+  };
+  struct SnapshotItem {
+    std::uint64_t entry = 0;
+    std::string bytes;
+  };
+  using Item = std::variant<SubmitItem, CancelItem, NodeItem, RunReport, LookItem, SnapshotItem>;
+
+  struct LiveJob {
+    JobStatus status;
+    std::shared_ptr<const LaunchSpec> launch;
+    std::int32_t retries = 0;
+    Time progress_at;
+    bool is_changed = false;  // in the batch at hand
+  };
+
+  class Context;
+
+  Controller(ControllerConfig config, Store& store, StoreReader& reader, Engine& engine,
+             Metrics& metrics);
+
+  Result<void> recover(const ClockSource& clocks);
+  Result<void> restore_live_jobs();
+  bool restore_live_job(JobId job);
+  std::vector<RunOrder> standing_orders() const;
+  schedule::CoreConfig core_config() const;
+
+  bool post(Item item);
+  void run();
+  std::vector<Item> wait_for_items();
+  void begin_batch();
+  void process(Item& item);
+  void process(SubmitItem& item);
+  void process(CancelItem& item);
+  void process(NodeItem& item);
+  void process(RunReport& report);
+  void process(LookItem& item);
+  void process(SnapshotItem& item);
+  void handle_end(LiveJob& job, const RunReport& report, const RunEnded& end);
+  void handle_progress(LiveJob& job, const RunProgress& progress);
+  void learn_curve(const formats::JobDocument& document);
+  void notice_clock();
+  void introduce();
+  void decide_if_due();
+  void finish_batch(std::vector<Item>& items);
+  void give_up_batch(const Error& error, std::vector<Item>& items);
+  void try_again();
+  void take_snapshot_if_due();
+  void forget_old();
+
+  template <class What>
+  std::vector<Record> tell(What what);
+  void obey(const Record& record);
+  LiveJob* find(JobId job);
+  RunOrder order_for(const LiveJob& job, JobId id, std::uint32_t generation, GpuBlock block) const;
+  std::vector<GpuAddress> addresses(PoolIndex pool, GpuBlock block) const;
+
+  ControllerConfig config_;
+  Store& store_;
+  StoreReader& reader_;
+  Engine& engine_;
+  Metrics& metrics_;
+
+  // Of the loop's thread.
+  std::unique_ptr<schedule::Core> core_;
+  std::optional<LiveClock> clock_;
+  const ClockSource* clocks_ = nullptr;
+  Recovery recovered_;
+  std::unordered_map<JobId, LiveJob> live_;
+  Time now_;
+  Time decide_after_ = Time::min();
+  bool needs_decision_ = true;
+  bool is_new_ = true;  // the core has not been told of the configuration
+  std::int64_t gpus_in_use_ = 0;
+  LogPosition snapshot_at_;
+  bool snapshot_is_under_way_ = false;
+  Time forget_at_;
+
+  // Of the batch at hand.
+  Batch batch_;
+  std::vector<std::function<void()>> answers_;   // when it is durable
+  std::vector<std::function<void()>> refusals_;  // when it is not
+  std::vector<RunOrder> orders_;
+  std::vector<JobId> over_;  // the engine may forget them
+  std::vector<JobId> changed_;
+  std::unordered_map<std::string, JobId> keys_;
+  const Submission* submitted_ = nullptr;  // the one the core is being told of
+  std::vector<RunReport> unprocessed_;     // reports of a batch that failed
+
+  mutable std::mutex mutex_;
+  std::function<void(LogPosition)> on_commit_;
+  LogPosition log_end_;
+  std::condition_variable arrived_;
+  std::deque<Item> inbox_;
+  bool is_stopping_ = false;
+  std::string trouble_;  // why nothing can be written; empty when all is well
+
+  WorkerThread dry_runs_;
+  WorkerThread snapshots_{2};
+  std::thread thread_;
+};
+
+}  // namespace weir::control

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/job_status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "formats/record_log.h"
+#include "formats/time_text.h"
+#include "transport/http_message.h"
+
+namespace weir::control {
+namespace {
+
+constexpr std::array<std::string_view, 8> kPhases = {"waiting",  "queued", "running",   "paused",
+                                                     "finished", "failed", "cancelled", "refused"};
+
+std::int64_t whole_iterations(Work work) {
+  return static_cast<std::int64_t>(work.femto_iterations / kFemtoPerIteration);
+}
+
+class Follower {
+ public:
+  Follower(JobStatus& status, const Record& record, PoolIndex pool, const StatusContext& context)
+      : status_{status}, record_{record}, pool_{pool}, context_{context} {}
+
+  template <class Other>
+  void operator()(const Other&) {}
+
+  void operator()(const TrainingAccepted& made) {
+    status_.job = made.job;
+    status_.name = made.spec->name;
+    status_.submitted = wall(record_.at);
+    status_.deadline_kind = made.spec->deadline_kind;
+    if (status_.deadline_kind != DeadlineKind::none) status_.deadline = wall(made.spec->deadline);
+    status_.phase = record_.reason.code == ReasonCode::waits_for_a_curve ? ShownPhase::waiting
+                                                                         : ShownPhase::queued;
+    status_.reason = record_.reason;
+  }
+  void operator()(const PromiseMade& made) {
+    status_.is_promised = true;
+    planned(made.timeline);
+    answered();
+  }
+  void operator()(const PlannedProvisionally& made) {
+    planned(made.timeline);
+    answered();
+  }
+  void operator()(const TimelineRevised& made) {
+    planned(made.timeline);
+    if (record_.reason.code == ReasonCode::back_on_plan) status_.is_at_risk = false;
+    status_.reason = record_.reason;
+  }
+  void operator()(const JobUnpromised& made) {
+    status_.is_promised = false;
+    if (made.expected_start) status_.expected_start = wall(*made.expected_start);
+    if (made.expected_finish) status_.expected_finish = wall(*made.expected_finish);
+    answered();
+  }
+  void operator()(const PromiseRefused& made) {
+    if (made.earliest) status_.earliest_deadline = wall(*made.earliest);
+    over(ShownPhase::refused);
+  }
+  void operator()(const JobResized& made) {
+    status_.generation = made.generation;
+    status_.gpus = made.block.size;
+    status_.nodes = context_.nodes_of(pool_, made.block);
+    status_.reason = record_.reason;
+    if (!made.block.is_none()) {
+      if (!status_.started) status_.started = wall(record_.at);
+      status_.phase = ShownPhase::running;
+    } else if (status_.started) {
+      status_.phase = ShownPhase::paused;
+    }
+  }
+  void operator()(const JobObserved& made) {
+    if (status_.iterations > 0)
+      status_.done = std::max<std::int64_t>(0, status_.iterations - whole_iterations(made.left));
+    status_.speed_permille = made.speed_permille;
+  }
+  void operator()(const PromiseAtRisk& made) {
+    status_.is_at_risk = true;
+    status_.expected_finish.reset();
+    if (made.expected_finish != Time::max()) status_.expected_finish = wall(made.expected_finish);
+    status_.reason = record_.reason;
+  }
+  void operator()(const JobReleased&) {
+    const ReasonCode code = record_.reason.code;
+    if (code == ReasonCode::as_reported && status_.iterations > 0)
+      status_.done = status_.iterations;
+    over(code == ReasonCode::cancelled ? ShownPhase::cancelled
+         : code == ReasonCode::failed  ? ShownPhase::failed
+                                       : ShownPhase::finished);
+  }
+
+ private:
+  Time wall(Time time) const { return context_.to_wall(time); }
+
+  void planned(const Timeline& timeline) {
+    status_.expected_start.reset();
+    for (const TimelineStep& step : timeline.steps) {
+      if (step.block.is_none()) continue;
+      status_.expected_start = wall(step.from);
+      break;
+    }
+    status_.expected_finish = wall(timeline.end);
+  }
+  void answered() {
+    status_.reason = record_.reason;
+    if (status_.phase == ShownPhase::waiting) status_.phase = ShownPhase::queued;
+  }
+  void over(ShownPhase phase) {
+    status_.phase = phase;
+    status_.reason = record_.reason;
+    status_.ended = wall(record_.at);
+    status_.gpus = 0;
+    status_.nodes.clear();
+    status_.expected_start.reset();
+    status_.expected_finish.reset();
+  }
+
+  JobStatus& status_;
+  const Record& record_;
+  PoolIndex pool_;
+  const StatusContext& context_;
+};
+
+// Writes the fields of one object, in order.
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(std::string& out) : out_{out} {}
+  void text(std::string_view key, std::string_view value) {
+    name(key);
+    transport::append_json_string(out_, value);
+  }
+  void number(std::string_view key, std::int64_t value) {
+    name(key);
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+  }
+  void truth(std::string_view key, bool value) {
+    name(key);
+    out_ += value ? "true" : "false";
+  }
+  void time(std::string_view key, const std::optional<Time>& value) {
+    if (value) text(key, formats::format_time(*value));
+  }
+  void raw(std::string_view key, std::string_view json) {
+    name(key);
+    out_ += json;
+  }
+
+ private:
+  void name(std::string_view key) {
+    out_ += is_first_ ? "{\"" : ",\"";
+    is_first_ = false;
+    out_ += key;
+    out_ += "\":";
+  }
+  std::string& out_;
+  bool is_first_ = true;
+};
+
+std::optional<Time> optional_time(const nlohmann::json& json, const char* key) {
+  const auto at = json.find(key);
+  if (at == json.end()) return std::nullopt;
+  return formats::parse_time(at->get_ref<const std::string&>());
+}
+
+std::optional<ReasonCode> reason_named(std::string_view name) {
+  for (int code = 0; code < 256; ++code) {
+    const std::string_view known = formats::reason_name(static_cast<ReasonCode>(code));
+    if (known.empty()) return std::nullopt;
+    if (known == name) return static_cast<ReasonCode>(code);
+  }
+  return std::nullopt;
+}
+
+JobStatus status_from(const nlohmann::json& json) {
+  JobStatus status;
+  status.job = JobId{json.at("id").get<std::uint64_t>()};
+  status.name = json.at("name").get<std::string>();
+  const auto phase = std::find(kPhases.begin(), kPhases.end(),
+                               std::string_view{json.at("phase").get_ref<const std::string&>()});
+  status.phase = static_cast<ShownPhase>(phase - kPhases.begin());
+  status.submitted = optional_time(json, "submitted").value_or(Time{});
+  if (const auto deadline = optional_time(json, "deadline")) {
+    status.deadline = *deadline;
+    status.deadline_kind =
+        json.value("deadline_kind", "hard") == "soft" ? DeadlineKind::soft : DeadlineKind::hard;
+  }
+  status.is_promised = json.value("promised", false);
+  status.is_at_risk = json.value("at_risk", false);
+  status.expected_start = optional_time(json, "expected_start");
+  status.expected_finish = optional_time(json, "expected_finish");
+  status.earliest_deadline = optional_time(json, "earliest_deadline");
+  status.reason = {reason_named(json.at("reason_code").get_ref<const std::string&>())
+                       .value_or(ReasonCode::as_reported),
+                   json.value("reason_detail", std::uint64_t{0})};
+  status.gpus = json.at("gpus").get<std::uint32_t>();
+  status.nodes = json.value("nodes", std::vector<std::string>{});
+  status.generation = json.at("generation").get<std::uint32_t>();
+  status.restarts = json.at("restarts").get<std::uint32_t>();
+  status.losses = json.value("losses", std::uint32_t{0});
+  status.iterations = json.value("iterations", std::int64_t{0});
+  status.done = json.value("done", std::int64_t{0});
+  status.speed_permille = static_cast<std::int32_t>(json.value("speed", 1.0) * 1000 + 0.5);
+  status.started = optional_time(json, "started");
+  status.ended = optional_time(json, "ended");
+  status.exit = json.value("exit", std::string{});
+  return status;
+}
+
+}  // namespace
+
+std::string_view to_string(ShownPhase phase) {
+  return kPhases[static_cast<std::size_t>(phase)];
+}
+
+std::optional<JobId> job_of(const Record& record) {
+  return std::visit(
+      [](const auto& what) -> std::optional<JobId> {
+        if constexpr (requires { what.job; }) {
+          return what.job;
+        } else {
+          return std::nullopt;
+        }
+      },
+      record.what);
+}
+
+void follow(JobStatus& status, const Record& record, PoolIndex pool, const StatusContext& context) {
+  std::visit(Follower{status, record, pool, context}, record.what);
+}
+
+std::string to_json(const JobStatus& status) {
+  std::string out;
+  out.reserve(640);
+  ObjectWriter object{out};
+  object.number("id", static_cast<std::int64_t>(status.job.value));
+  object.text("name", status.name);
+  object.text("phase", to_string(status.phase));
+  object.time("submitted", status.submitted);
+  if (status.deadline_kind != DeadlineKind::none) {
+    object.time("deadline", status.deadline);
+    object.text("deadline_kind", status.deadline_kind == DeadlineKind::hard ? "hard" : "soft");
+    object.truth("promised", status.is_promised);
+    if (status.is_at_risk) object.truth("at_risk", true);
+  }
+  object.time("expected_start", status.expected_start);
+  object.time("expected_finish", status.expected_finish);
+  object.time("earliest_deadline", status.earliest_deadline);
+  object.text("reason", to_string(status.reason));
+  object.text("reason_code", formats::reason_name(status.reason.code));
+  if (status.reason.detail != 0)
+    object.number("reason_detail", static_cast<std::int64_t>(status.reason.detail));
+  object.number("gpus", status.gpus);
+  if (!status.nodes.empty()) {
+    std::string list;
+    for (const std::string& node : status.nodes) {
+      list += list.empty() ? '[' : ',';
+      transport::append_json_string(list, node);
+    }
+    object.raw("nodes", list + "]");
+  }
+  object.number("generation", status.generation);
+  object.number("restarts", status.restarts);
+  if (status.losses > 0) object.number("losses", status.losses);
+  if (status.iterations > 0) {
+    object.number("iterations", status.iterations);
+    object.number("done", status.done);
+    object.raw("speed", fmt::format("{}", status.speed_permille / 1000.0));
+  }
+  object.time("started", status.started);
+  object.time("ended", status.ended);
+  if (!status.exit.empty()) object.text("exit", status.exit);
+  if (status.phase == ShownPhase::finished && status.deadline_kind != DeadlineKind::none)
+    object.truth("met_deadline", *status.ended <= status.deadline);
+  out += '}';
+  return out;
+}
+
+Result<JobStatus> read_job_status(std::string_view json) {
+  try {
+    return status_from(nlohmann::json::parse(json));
+  } catch (const nlohmann::json::exception& error) {
+    Diagnostics details;
+    details.add({"store", 0, "view of a job", error.what(), "JSON as weir writes it"});
+    return tl::unexpected<Error>(Error{ErrorCode::failure, std::move(details)});
+  }
+}
+
+}  // namespace weir::control

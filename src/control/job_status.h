@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A job as the API shows it (docs/openapi.yaml, Job): follows the records about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "domain/record.h"
+#include "domain/result.h"
+
+namespace weir::control {
+
+enum class ShownPhase : std::uint8_t {
+  waiting,  // nobody knows how fast it runs
+  queued,   // accepted, has not started
+  running,  // has GPUs
+  paused,   // had GPUs, has none now
+  finished,
+  failed,
+  cancelled,
+  refused,
+};
+std::string_view to_string(ShownPhase phase);
+constexpr bool is_over(ShownPhase phase) {
+  return phase >= ShownPhase::finished;
+}
+
+// Times are the wall clock's.
+struct JobStatus {
+  JobId job;
+  std::string name;
+  ShownPhase phase = ShownPhase::queued;
+  Time submitted;
+  DeadlineKind deadline_kind = DeadlineKind::none;
+  Time deadline;
+  bool is_promised = false;
+  bool is_at_risk = false;
+  std::optional<Time> expected_start;
+  std::optional<Time> expected_finish;
+  std::optional<Time> earliest_deadline;
+  Reason reason;
+  std::uint32_t gpus = 0;
+  std::vector<std::string> nodes;
+  std::uint32_t generation = 0;
+  std::uint32_t restarts = 0;
+  std::uint32_t losses = 0;     // runs that were lost, not failed
+  std::int64_t iterations = 0;  // 0: not a training job
+  std::int64_t done = 0;
+  std::int32_t speed_permille = 1000;
+  std::optional<Time> started;
+  std::optional<Time> ended;
+  std::string exit;
+
+  friend bool operator==(const JobStatus&, const JobStatus&) = default;
+};
+
+// What a record needs to be shown: wall clock, and the names of the nodes of a block.
+class StatusContext {
+ public:
+  virtual ~StatusContext() = default;
+  virtual Time to_wall(Time time) const = 0;
+  virtual std::vector<std::string> nodes_of(PoolIndex pool, GpuBlock block) const = 0;
+};
+
+// The job a record is about; none for records about pools, curves and the like.
+std::optional<JobId> job_of(const Record& record);
+
+// Requires: the record is about this job; its TrainingAccepted came first.
+void follow(JobStatus& status, const Record& record, PoolIndex pool, const StatusContext& context);
+
+std::string to_json(const JobStatus& status);
+Result<JobStatus> read_job_status(std::string_view json);
+
+}  // namespace weir::control
