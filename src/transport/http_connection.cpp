@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/completion_condition.hpp>
 #include <boost/asio/write.hpp>
 #include <charconv>
 #include <cstring>
@@ -25,8 +26,8 @@ constexpr std::size_t kMostCopiedBody = 32 << 10;
 constexpr std::chrono::seconds kLingerTime{1};
 constexpr std::size_t kMostLingerBytes = 1 << 20;
 constexpr std::size_t kMostReadAhead = 64 << 10;
-// A large answer has a second more for each of these.
-constexpr std::size_t kSlowestBytesPerSecond = 64 << 10;
+// A reader has write_time for each of these.
+constexpr std::size_t kPieceToWrite = 64 << 10;
 
 std::string text_of(const asio::ip::tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
@@ -299,29 +300,41 @@ void HttpConnection::answer(HttpResponse response) {
 bool HttpConnection::write_now() {
   to_write_ = {asio::buffer(output_), asio::buffer(body_)};
   error_code error;
-  std::size_t sent = socket_.write_some(to_write_, error);
+  const std::size_t sent = socket_.write_some(to_write_, error);
   if (error && error != asio::error::would_block) {
     close();
     return false;
   }
+  if (take_off(sent) == 0) return true;
+  write_rest();
+  return false;
+}
+
+// Piece by piece: a reader has its time for each.
+void HttpConnection::write_rest() {
+  is_writing_ = true;
+  deadline_ = steady_clock::now() + loop_->context().options.write_time;
+  asio::async_write(socket_, to_write_, asio::transfer_exactly(kPieceToWrite),
+                    [self = shared_from_this()](const error_code& failure, std::size_t bytes) {
+                      self->is_writing_ = false;
+                      const std::size_t rest = self->take_off(bytes);
+                      if (failure || rest == 0 || self->phase_ == Phase::closed) {
+                        self->on_written(failure);
+                      } else {
+                        self->write_rest();
+                      }
+                    });
+}
+
+// What is left to write.
+std::size_t HttpConnection::take_off(std::size_t sent) {
   bytes_out_ += sent;
   for (asio::const_buffer& part : to_write_) {
     const std::size_t of_part = std::min(sent, part.size());
     part += of_part;
     sent -= of_part;
   }
-  const std::size_t rest = to_write_[0].size() + to_write_[1].size();
-  if (rest == 0) return true;
-  is_writing_ = true;
-  deadline_ = steady_clock::now() + loop_->context().options.write_time +
-              std::chrono::seconds{rest / kSlowestBytesPerSecond};
-  asio::async_write(socket_, to_write_,
-                    [self = shared_from_this()](const error_code& failure, std::size_t bytes) {
-                      self->is_writing_ = false;
-                      self->bytes_out_ += bytes;
-                      self->on_written(failure);
-                    });
-  return false;
+  return to_write_[0].size() + to_write_[1].size();
 }
 
 void HttpConnection::on_written(const error_code& error) {
@@ -347,7 +360,9 @@ void HttpConnection::finish_response() {
   phase_ = Phase::handling;  // nothing is cut short any more
   report_access();
   release_body();
-  if (closes_after_) return has_request_ && unread().empty() ? close() : linger();
+  if (closes_after_ || loop_->is_stopping()) {
+    return has_request_ && unread().empty() ? close() : linger();
+  }
   if (body_.capacity() > kMostCopiedBody) std::string{}.swap(body_);
   body_.clear();
   if (output_.capacity() > 2 * kMostCopiedBody) std::string{}.swap(output_);

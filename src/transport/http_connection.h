@@ -67,6 +67,8 @@ class HttpConnection final : public ResponseSink,
   void begin_output(const HttpResponse& response, BodyEnd end);
   // True when all is written at once; otherwise on_written() follows.
   bool write_now();
+  void write_rest();
+  std::size_t take_off(std::size_t sent);
   void on_written(const boost::system::error_code& error);
   void finish_response();
   void linger();

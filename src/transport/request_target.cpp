@@ -110,13 +110,15 @@ bool parse_query(std::string_view text, RequestTarget& out, std::string& mistake
 }  // namespace
 
 std::optional<RequestTarget> parse_request_target(std::string_view target, std::string& mistake) {
-  target = without_origin(target);
+  const std::string_view whole = target;
+  target = without_origin(whole);
+  const bool had_origin = target.size() != whole.size();
   if (target.find('#') != std::string_view::npos) {
     mistake = "the target has a '#', which is for browsers only";
     return std::nullopt;
   }
   const std::size_t question = std::min(target.find('?'), target.size());
-  const std::string_view path = question == 0 ? "/" : target.substr(0, question);
+  const std::string_view path = question == 0 && had_origin ? "/" : target.substr(0, question);
   auto segments = parse_path(path, mistake);
   if (!segments) return std::nullopt;
   RequestTarget parsed{std::move(*segments), {}};
