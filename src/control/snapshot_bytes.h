@@ -83,7 +83,12 @@ class ByteReader {
     return 0;
   }
   // How many things follow, each of at least a byte.
-  std::size_t count() { return static_cast<std::size_t>(number_up_to(bytes_.size() - at_)); }
+  std::size_t count() {
+    const std::uint64_t value = number();
+    if (value <= bytes_.size() - at_) return static_cast<std::size_t>(value);
+    failed_ = true;
+    return 0;
+  }
   std::int64_t integer() {
     const std::uint64_t value = number();
     return static_cast<std::int64_t>((value >> 1U) ^ (~(value & 1U) + 1));

@@ -51,7 +51,7 @@ Result<Statements> prepare_statements(SqliteConnection& connection) {
       {&all.insert_entry_of_job, "INSERT INTO log_by_job VALUES (?, ?)"},
       {&all.set_end, "UPDATE log_end SET entry = ?, record = ?, chain = ?"},
       {&all.insert_job, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)"},
-      {&all.insert_document, "INSERT INTO documents VALUES (?, ?, ?, ?)"},
+      {&all.insert_document, "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"},
       {&all.insert_key, "INSERT INTO keys VALUES (?, ?, ?)"},
       // An index is left alone unless the phase is another.
       {&all.set_view,
@@ -369,18 +369,19 @@ class SqliteStore final : public Store {
     }
     if (!statements_.insert_job.run()) return false;
     statements_.insert_document.bind(1, job.job.value).bind_blob(2, job.document);
-    if (job.idempotency_key.empty()) {
-      statements_.insert_document.bind_null(3);
+    const bool has_key = !job.idempotency_key.empty();
+    if (has_key) {
+      statements_.insert_document.bind_text(3, job.idempotency_key)
+          .bind_text(4, job.request_digest);
     } else {
-      statements_.insert_document.bind_text(3, job.idempotency_key);
+      statements_.insert_document.bind_null(3).bind_null(4);
     }
-    statements_.insert_document.bind(4, std::uint64_t{checksum_of(job.document)});
+    statements_.insert_document.bind(5, std::uint64_t{checksum_of(job.document)});
     if (!statements_.insert_document.run()) return false;
-    if (job.idempotency_key.empty()) return true;
-    return statements_.insert_key.bind_text(1, job.idempotency_key)
-        .bind(2, job.job.value)
-        .bind_text(3, job.request_digest)
-        .run();
+    return !has_key || statements_.insert_key.bind(1, key_bucket(job.job))
+                           .bind(2, std::uint64_t{checksum_of(job.idempotency_key)})
+                           .bind(3, job.job.value)
+                           .run();
   }
 
   bool write_view(const JobView& view) {

@@ -94,6 +94,7 @@ struct Recovery {
   LogPosition end;
   std::optional<ClockMark> clock;
   std::uint64_t snapshot_entry = 0;  // 0: folded from the beginning
+  std::uint64_t jobs = 0;
   std::uint64_t records_folded = 0;  // after the snapshot
   std::vector<Damage> damage;        // only with accepts_damage
 };

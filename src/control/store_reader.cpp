@@ -28,10 +28,18 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<std::optional<UsedKey>> find_key(std::string_view idempotency_key) override {
-    auto rows = statement("SELECT job, digest FROM keys WHERE key = ?");
+    // One look into each bucket; the latest first.
+    auto rows = statement(
+        "WITH RECURSIVE buckets(n, first) AS (SELECT max(bucket), min(bucket) FROM keys UNION ALL "
+        "SELECT n - 1, first FROM buckets WHERE n > first) "
+        "SELECT d.id, d.digest FROM buckets b CROSS JOIN keys k ON k.bucket = b.n AND "
+        "k.key_checksum = ?1 CROSS JOIN documents d ON d.id = k.job WHERE d.key = ?2 LIMIT 1");
     if (!rows) return tl::unexpected{std::move(rows).error()};
     const ResetAtEnd reset{**rows};
-    const Step step = (*rows)->bind_text(1, idempotency_key).step();
+    const Step step = (*rows)
+                          ->bind(1, std::uint64_t{checksum_of(idempotency_key)})
+                          .bind_text(2, idempotency_key)
+                          .step();
     if (step == Step::failed) return failure("find key");
     if (step == Step::done) return std::nullopt;
     return UsedKey{JobId{(*rows)->number(0)}, (*rows)->text(1)};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/store_retention.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "control/store_schema.h"
 #include "formats/log_codec.h"
 
 namespace weir::control {
@@ -26,7 +27,7 @@ Result<ForgetStatements> prepare_statements(SqliteConnection& connection) {
       {&all.delete_entry_of_job, "DELETE FROM log_by_job WHERE job = ? AND entry = ?"},
       {&all.set_begin, "UPDATE log_begin SET entry = ?, record = ?, link = ?"},
       {&all.key_of, "SELECT key FROM documents WHERE id = ? AND key IS NOT NULL"},
-      {&all.delete_key, "DELETE FROM keys WHERE key = ?"},
+      {&all.delete_key, "DELETE FROM keys WHERE bucket = ? AND key_checksum = ? AND job = ?"},
       {&all.delete_document, "DELETE FROM documents WHERE id = ?"},
       {&all.delete_job, "DELETE FROM jobs WHERE id = ?"},
       {&all.delete_entries_of_job, "DELETE FROM log_by_job WHERE job = ?"},
@@ -40,12 +41,14 @@ Result<ForgetStatements> prepare_statements(SqliteConnection& connection) {
 }
 
 bool forget_job(ForgetStatements& statements, JobId job) {
-  std::string key;
+  std::optional<std::uint64_t> key;
   {
     const ResetAtEnd reset{statements.key_of};
-    if (statements.key_of.bind(1, job.value).step() == Step::row) key = statements.key_of.text(0);
+    if (statements.key_of.bind(1, job.value).step() == Step::row)
+      key = checksum_of(statements.key_of.bytes(0));
   }
-  return (key.empty() || statements.delete_key.bind_text(1, key).run()) &&
+  return (!key ||
+          statements.delete_key.bind(1, key_bucket(job)).bind(2, *key).bind(3, job.value).run()) &&
          statements.delete_document.bind(1, job.value).run() &&
          statements.delete_job.bind(1, job.value).run() &&
          statements.delete_entries_of_job.bind(1, job.value).run();

@@ -28,9 +28,11 @@ CREATE TABLE jobs(
 CREATE INDEX jobs_by_phase ON jobs(phase);
 CREATE INDEX jobs_by_name ON jobs(name);
 CREATE TABLE documents(
-  id INTEGER PRIMARY KEY, document BLOB NOT NULL, key TEXT, checksum INTEGER NOT NULL) STRICT;
+  id INTEGER PRIMARY KEY, document BLOB NOT NULL, key TEXT, digest TEXT,
+  checksum INTEGER NOT NULL) STRICT;
 CREATE TABLE keys(
-  key TEXT PRIMARY KEY, job INTEGER NOT NULL, digest TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  bucket INTEGER NOT NULL, key_checksum INTEGER NOT NULL, job INTEGER NOT NULL,
+  PRIMARY KEY (bucket, key_checksum, job)) STRICT, WITHOUT ROWID;
 CREATE TABLE snapshots(
   entry INTEGER PRIMARY KEY, record INTEGER NOT NULL, chain INTEGER NOT NULL,
   bytes BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT;

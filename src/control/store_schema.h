@@ -8,19 +8,26 @@
 //   log_by_job  which entries have a record about a job
 //   jobs        each job as the API shows it
 //   documents   each job as submitted, with its idempotency key
-//   keys        idempotency keys
+//   keys        jobs by the checksum of their idempotency key, in buckets of neighbours: keys are
+//               random, and one index of them all would change a page for every submission
 //   snapshots   the two latest
 //   settings    small facts
 //   clock       what the clocks said at the last commit
 #pragma once
 
 #include "control/sqlite.h"
+#include "domain/ids.h"
 #include "domain/result.h"
 
 namespace weir::control {
 
 inline constexpr std::int64_t kApplicationId = 0x77656972;  // "weir"
 inline constexpr std::int64_t kSchemaVersion = 2;
+
+// Which bucket of `keys` a job's key is in.
+constexpr std::uint64_t key_bucket(JobId job) {
+  return job.value >> 12U;
+}
 
 // Settings of the connection: they are not kept in the file.
 Result<void> set_up_connection(SqliteConnection& connection);

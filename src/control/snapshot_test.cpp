@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <string>
+#include <vector>
+
+#include "control/store_testing.h"
+
+namespace weir::control {
+namespace {
+
+using schedule::Core;
+using schedule::State;
+using testing::difference;
+using testing::RandomWorld;
+
+State state_after(RandomWorld& world, int events) {
+  Core core = world.new_core();
+  for (int i = 0; i < events; ++i) core.handle(world.next_event(core));
+  return core.fork_state();
+}
+
+TEST(Snapshot, ReadsBackEqualAfterAnyHistory) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    RandomWorld world{seed};
+    const State state = state_after(world, 20 + static_cast<int>(seed) % 100);
+    const std::string bytes = write_snapshot(state);
+    const auto read = read_snapshot(bytes, world.initial_state());
+    ASSERT_TRUE(read) << "seed " << seed << ": " << testing::error_of(read);
+    ASSERT_EQ(difference(state, *read), "") << "seed " << seed;
+    ASSERT_EQ(write_snapshot(*read), bytes) << "seed " << seed;
+  }
+}
+
+TEST(Snapshot, ACoreRebuiltFromASnapshotDecidesTheSame) {
+  for (std::uint64_t seed = 0; seed < 60u * static_cast<unsigned>(testing::times_longer());
+       ++seed) {
+    const char* policy = seed % 4 == 3 ? "edf" : "weir";
+    RandomWorld world{seed, policy};
+    Core core = world.new_core();
+    for (int i = 0; i < 40; ++i) core.handle(world.next_event(core));
+    Core twin{world.config(),
+              read_snapshot(write_snapshot(core.state()), world.initial_state()).value()};
+    for (int i = 0; i < 60; ++i) {
+      const Event event = world.next_event(core);
+      const auto records = core.handle(event);
+      ASSERT_EQ(twin.handle(event), records) << "seed " << seed << " step " << i;
+      ASSERT_EQ(difference(core.state(), twin.state()), "") << "seed " << seed << " step " << i;
+    }
+    ASSERT_EQ(core.training_index(), twin.training_index()) << "seed " << seed;
+    ASSERT_EQ(core.wake_up(), twin.wake_up()) << "seed " << seed;
+  }
+}
+
+TEST(Snapshot, WhatWasSharedIsSharedAgain) {
+  RandomWorld world{1};
+  State state = state_after(world, 60);
+  auto& curves = state.training.pools.front().curves;
+  ASSERT_FALSE(curves.empty());
+  curves[{"same", 1}] = curves.begin()->second;
+  const auto read = read_snapshot(write_snapshot(state), world.initial_state());
+  ASSERT_TRUE(read);
+  auto again = read->training.pools.front().curves;
+  EXPECT_EQ((again[{"same", 1}]), again.begin()->second);
+}
+
+TEST(Snapshot, AJobThatIsOverTakesThreeBytes) {
+  RandomWorld world{1};
+  Core core = world.new_core();
+  const std::size_t before = write_snapshot(core.state()).size();
+  constexpr int kJobs = 200;
+  for (int i = 1; i <= kJobs; ++i) {
+    TrainingSpec spec;
+    spec.name = "a job with a long name that nobody needs any more";
+    spec.curve = {"nobody knows", 1};
+    spec.iterations = 1000;
+    core.handle({world.now(), TrainingSubmitted{spec}});
+    core.handle({world.now(), JobCancelled{JobId{static_cast<std::uint64_t>(i)}}});
+  }
+  EXPECT_LE(write_snapshot(core.state()).size() - before, kJobs * 3 + 16);
+}
+
+TEST(Snapshot, OfAnotherClusterIsRefused) {
+  RandomWorld world{7};
+  const std::string bytes = write_snapshot(state_after(world, 30));
+  const State other = schedule::initial_state_for_training(testing::small_cluster(9, 8),
+                                                           schedule::SizeRule::useful);
+  EXPECT_THAT(testing::error_of(read_snapshot(bytes, other)),
+              ::testing::HasSubstr("another cluster"));
+}
+
+TEST(Snapshot, OfANewerVersionIsRefused) {
+  RandomWorld world{7};
+  std::string bytes = write_snapshot(state_after(world, 30));
+  bytes[8] = 9;
+  EXPECT_THAT(testing::error_of(read_snapshot(bytes, world.initial_state())),
+              ::testing::HasSubstr("version 9"));
+}
+
+TEST(Snapshot, TruncatedOrFlippedIsAnErrorEverywhere) {
+  RandomWorld world{3};
+  const State initial = world.initial_state();
+  const std::string bytes = write_snapshot(state_after(world, 80));
+  for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 64)
+    EXPECT_FALSE(read_snapshot(std::string_view{bytes}.substr(0, size), initial)) << size;
+  for (std::size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 2000) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));
+    EXPECT_FALSE(read_snapshot(flipped, initial)) << at;
+  }
+}
+
+// The checksum keeps damage out; behind it, bytes that were made on purpose must not crash either.
+TEST(Snapshot, BytesWithARightChecksumAreReadOrRefused) {
+  RandomWorld world{3};
+  const State initial = world.initial_state();
+  const std::string bytes = write_snapshot(state_after(world, 80));
+  SeededRng rng{11};
+  for (int i = 0; i < 3000 * testing::times_longer(); ++i) {
+    std::string made = bytes.substr(0, bytes.size() - 4);
+    for (std::uint64_t k = 0; k <= rng.below(3); ++k)
+      made[9 + rng.below(made.size() - 9)] = static_cast<char>(rng.next());
+    if (rng.below(4) == 0) made.resize(9 + rng.below(made.size() - 9));
+    auto checksum =
+        crc32(0, reinterpret_cast<const Bytef*>(made.data()), static_cast<uInt>(made.size()));
+    for (int k = 0; k < 4; ++k, checksum >>= 8U) made += static_cast<char>(checksum & 0xffU);
+    auto read = read_snapshot(made, initial);
+    if (read) {
+      const Core core{world.config(), std::move(*read)};
+      (void)core;
+    }
+  }
+}
+
+TEST(Snapshot, AStateWithTasksHasNone) {
+  State state = schedule::initial_state(
+      schedule::make_layout(testing::small_cluster(1, 1),
+                            schedule::listed_order(testing::small_cluster(1, 1))),
+      TargetWorkload{}, false);
+  EXPECT_EQ(write_snapshot(state), "");
+  EXPECT_FALSE(read_snapshot("", state));
+}
+
+}  // namespace
+}  // namespace weir::control

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: a small world that goes on by itself from a seed (submissions of every kind, reports,
+// nodes that come and go), so that stores and snapshots can be made of real decisions.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/store.h"
+#include "domain/seeded_rng.h"
+#include "formats/temporary_file_testing.h"
+#include "schedule/core/core.h"
+#include "schedule/training_testing.h"
+
+namespace weir::control::testing {
+
+inline schedule::CoreConfig config_for(const std::string& policy) {
+  schedule::CoreConfig config;
+  config.policy = schedule::placement_policies().front().policy;
+  config.training_policy = schedule::find_training_policy(policy);
+  return config;
+}
+
+inline Cluster small_cluster(int nodes, int gpus) {
+  std::vector<Node> listed;
+  for (int i = 0; i < nodes; ++i)
+    listed.push_back(schedule::testing::listed_node(static_cast<std::uint64_t>(i + 1), 64, gpus));
+  return schedule::testing::cluster_of(std::move(listed));
+}
+
+// Draws what happens next. Knows the world only through a core's state, so it can go on with a core
+// that was rebuilt.
+class RandomWorld {
+ public:
+  explicit RandomWorld(std::uint64_t seed, const std::string& policy = "weir")
+      : rng_{seed},
+        cluster_{small_cluster(1 + static_cast<int>(rng_.below(4)), gpus_per_node())},
+        config_{config_for(policy)} {}
+
+  const schedule::CoreConfig& config() const { return config_; }
+  schedule::State initial_state() const {
+    return schedule::initial_state_for_training(cluster_, config_.training_policy->size_rule());
+  }
+  schedule::Core new_core() const { return schedule::Core{config_, initial_state()}; }
+  Time now() const { return now_; }
+
+  // Every other event is a timer, so that decisions follow.
+  Event next_event(const schedule::Core& core) {
+    if (curves_told_ < 3) {
+      Event event{now_, {}};
+      event.what = curve_number(curves_told_++);
+      return event;
+    }
+    is_timer_ = !is_timer_;
+    if (is_timer_) return {now_, TimerFired{}};
+    static constexpr std::int64_t kSteps[] = {0, 0, 1, 1, 7, 7, 60, 300};
+    now_ += from_seconds(kSteps[rng_.below(std::size(kSteps))]);
+    return {now_, something(core.state().training)};
+  }
+
+ private:
+  using What = decltype(Event::what);
+
+  int gpus_per_node() {
+    static constexpr int kGpus[] = {1, 2, 4, 6, 8};
+    return kGpus[rng_.below(std::size(kGpus))];
+  }
+
+  // The fourth comes late: some jobs wait for it.
+  CurveUpdated curve_number(std::uint64_t number) {
+    using schedule::testing::a_curve;
+    const CurveKey key{"model-" + std::to_string(number), 64};
+    if (number == 0) return {PoolIndex{0}, key, a_curve({{1, 10}, {2, 19}, {4, 36}, {8, 60}})};
+    if (number == 1) return {PoolIndex{0}, key, a_curve({{1, 30}, {2, 40}, {4, 42}, {8, 41}})};
+    if (number == 2) return {PoolIndex{0}, key, a_curve({{2, 12}, {4, 20}, {8, 33}})};
+    return {PoolIndex{0}, key, a_curve({{1, 7}, {2, 12}})};
+  }
+
+  TrainingSpec any_spec() {
+    TrainingSpec spec;
+    spec.name = "job-" + std::to_string(rng_.below(30));
+    spec.curve = {"model-" + std::to_string(rng_.below(12) == 0 ? 3 : rng_.below(3)), 64};
+    spec.iterations = 1 + static_cast<std::int64_t>(rng_.below(40'000));
+    spec.deadline_kind = static_cast<DeadlineKind>(std::min<std::uint64_t>(rng_.below(8), 2));
+    spec.deadline = now_ + from_seconds(1 + static_cast<std::int64_t>(rng_.below(4000)));
+    spec.asked_gpus = 1 << rng_.below(4);
+    spec.is_rigid = rng_.below(6) == 0;
+    return spec;
+  }
+
+  JobId some_job(const schedule::TrainingState& state) {
+    const std::vector<JobId>& active = state.pools.front().active;
+    if (active.empty() || rng_.below(10) == 0) return JobId{rng_.below(state.jobs.size() + 2)};
+    return active[rng_.below(active.size())];
+  }
+
+  What something(const schedule::TrainingState& state) {
+    const JobId job = some_job(state);
+    const bool is_active = state.knows(job) && state.job(job).spec != nullptr;
+    const std::uint32_t generation = state.knows(job) ? state.job(job).generation : 0;
+    const NodeId node{rng_.below(6)};
+    switch (rng_.below(24)) {
+      default:
+        return TrainingSubmitted{any_spec()};
+      case 0:
+      case 1:
+      case 2:
+        return RanksReady{job, generation + static_cast<std::uint32_t>(rng_.below(4) / 3)};
+      case 3:
+      case 4:
+        return JobFinished{job};
+      case 5:
+        return JobCancelled{job};
+      case 6:
+        return JobFailed{job};
+      case 7:
+      case 8: {
+        if (!is_active) return ProgressReported{job, Work{}};
+        const Work done =
+            work_of_iterations(state.job(job).spec->iterations) - state.job(job).left_at(now_);
+        return ProgressReported{job, Work{done.femto_iterations / 10 * 9}};
+      }
+      case 9:
+        return NodeLost{node};
+      case 10:
+        return NodeReturned{node};
+      case 11:
+        return NodeDrained{node};
+      case 12:
+        return ForeignUseObserved{node, GpuMask{static_cast<std::uint16_t>(rng_.below(16))}};
+      case 13:
+        return RanksFailed{job, generation};
+      case 14:
+        if (rng_.below(3) > 0) return ClockStepped{from_seconds(60)};
+        return RescaleCostMeasured{from_seconds(1 + static_cast<std::int64_t>(rng_.below(5))),
+                                   from_seconds(1)};
+      case 15:
+        if (rng_.below(4) > 0) return TimerFired{};
+        return curve_number(3);
+    }
+  }
+
+  SeededRng rng_;
+  Cluster cluster_;
+  schedule::CoreConfig config_;
+  Time now_ = schedule::testing::at_second(1000);
+  std::uint64_t curves_told_ = 0;
+  bool is_timer_ = true;
+};
+
+// What the control plane would write about a decision.
+inline void add_to(Batch& batch, const Event& event, const std::vector<Record>& records) {
+  for (const Record& record : records) {
+    if (const auto* accepted = std::get_if<TrainingAccepted>(&record.what)) {
+      const std::string id = std::to_string(accepted->job.value);
+      batch.new_jobs.push_back({accepted->job, accepted->spec->name, "{\"document\":" + id + "}",
+                                "key-" + id, "digest-" + id});
+      batch.views.push_back({accepted->job, "accepted", event.at, "{\"id\":" + id + "}"});
+    } else if (const auto* released = std::get_if<JobReleased>(&record.what)) {
+      batch.views.push_back({released->job, "over", event.at,
+                             "{\"id\":" + std::to_string(released->job.value) + ",\"over\":1}"});
+    }
+  }
+  batch.decisions.push_back({event, records});
+}
+
+inline Batch next_batch(RandomWorld& world, schedule::Core& core, int decisions) {
+  Batch batch;
+  for (int i = 0; i < decisions; ++i) {
+    const Event event = world.next_event(core);
+    add_to(batch, event, core.handle(event));
+  }
+  batch.clock = ClockMark{"boot", 1, world.now(), Duration{5}};
+  return batch;
+}
+
+// Empty when the states are equal; otherwise what differs first.
+inline std::string difference(const schedule::State& a, const schedule::State& b) {
+  const schedule::TrainingState& left = a.training;
+  const schedule::TrainingState& right = b.training;
+  if (a.jobs.size() != b.jobs.size() || left.jobs.size() != right.jobs.size())
+    return "the number of jobs";
+  if (!(left.rescale_cost == right.rescale_cost) || left.size_rule != right.size_rule)
+    return "the rescale cost or size rule";
+  for (std::size_t i = 0; i < left.jobs.size(); ++i) {
+    if (!(a.jobs[i] == b.jobs[i])) return "the entry of job " + std::to_string(i + 1);
+    schedule::TrainingJob one = left.jobs[i];
+    const schedule::TrainingJob& other = right.jobs[i];
+    if ((one.spec == nullptr) != (other.spec == nullptr)) return "whether a job is over";
+    if (one.spec != nullptr && !(*one.spec == *other.spec)) return "a spec";
+    if (one.sizes != nullptr && !(*one.sizes == *other.sizes)) return "sizes";
+    one.spec = other.spec;
+    one.sizes = other.sizes;
+    if (!(one == other)) return "job " + std::to_string(i + 1);
+  }
+  if (left.pools.size() != right.pools.size()) return "the number of pools";
+  for (std::size_t i = 0; i < left.pools.size(); ++i) {
+    const schedule::PoolState& one = left.pools[i];
+    const schedule::PoolState& other = right.pools[i];
+    if (one.active != other.active) return "the active jobs";
+    if (!(one.closed == other.closed)) return "the closed slots";
+    if (one.is_up != other.is_up || one.foreign != other.foreign) return "nodes";
+    if (one.arrivals != other.arrivals || one.arrivals_seen != other.arrivals_seen ||
+        one.first_arrival != other.first_arrival)
+      return "arrivals";
+    if (one.curves.size() != other.curves.size()) return "the number of curves";
+    for (const auto& [key, curve] : one.curves) {
+      const auto found = other.curves.find(key);
+      if (found == other.curves.end() || !(*found->second == *curve)) return "a curve";
+    }
+  }
+  return {};
+}
+
+inline StoreOptions options_in(const formats::TemporaryFolder& folder, std::string vfs = {}) {
+  StoreOptions options;
+  options.file = folder.path() / "weir.db";
+  options.build = "0.1.0";
+  options.vfs = std::move(vfs);
+  return options;
+}
+
+// The longer runs of the nightly tests: WEIR_LONG_TESTS=20 makes 20 times as many cases.
+inline int times_longer() {
+  const char* text = std::getenv("WEIR_LONG_TESTS");
+  return text == nullptr ? 1 : std::max(1, std::atoi(text));
+}
+
+template <class T>
+std::string error_of(const Result<T>& result) {
+  return result ? std::string{} : to_string(result.error().details);
+}
+
+}  // namespace weir::control::testing
