@@ -7,12 +7,13 @@
 //   print TEXT     a line of output              lines COUNT     numbered lines
 //   step N         tell progress                 flood COUNT     steps 1..COUNT, as fast as it can
 //   env NAME       print NAME=VALUE              touch FILE      make a file
-//   deaf           ignore SIGTERM from now on    trace FILE      begin and end, for overlap checks
+//   deaf           ignore SIGTERM from now on    claim FILE      its GPUs, see below
 //   fork FILE      a grandchild in its own session that writes its pid to FILE and never ends
 //   memory MIB     take that much                rank N STEP ARG only if this is rank N
+//   end FILE       wait for FILE and leave with the code that stands in it
 //
-// trace appends "+JOB.GENERATION pid" to FILE at once, and nothing at the end: a test sees the end in
-// the lock that the job holds on FILE.JOB meanwhile.
+// claim takes locks named after the GPUs and the job, which last as long as the process, and appends
+// "run JOB.GENERATION" to FILE, or "clash JOB.GENERATION" where another process has one of them.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -25,6 +26,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,6 +102,13 @@ void do_step(const std::string& what, const std::string& argument) {
   if (what == "env") std::printf("%s=%s\n", argument.c_str(), variable(argument.c_str()).c_str());
   if (what == "touch") append_line(argument, "");
   if (what == "claim") claim(argument);
+  if (what == "end") {
+    do_step("wait", argument);
+    std::ifstream file{argument};
+    int code = 98;
+    file >> code;
+    std::exit(code);
+  }
   if (what == "fork") leave_grandchild(argument);
   if (what == "memory") {
     std::vector<char> taken(static_cast<std::size_t>(std::atol(argument.c_str())) << 20, 'x');

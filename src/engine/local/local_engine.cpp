@@ -24,6 +24,8 @@
 namespace weir::engine {
 namespace {
 
+constexpr std::chrono::milliseconds kPatience{1000};
+
 struct Forget {
   JobId job;
 };
@@ -160,11 +162,21 @@ Result<std::unique_ptr<LocalEngine>> make_local_engine(LocalEngineOptions option
   }
   if (access(options.supervisor.c_str(), X_OK) != 0)
     return unavailable("program " + options.supervisor.string(), errno);
+  // A supervisor that was being started when the engine before this one died has that one's lock and
+  // socket for an instant, until its own program begins.
+  const auto give_up_at = std::chrono::steady_clock::now() + kPatience;
+  const auto try_again = [give_up_at] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    return std::chrono::steady_clock::now() < give_up_at;
+  };
   auto folders = RunFolders::open(options.folder);
+  while (!folders && try_again()) folders = RunFolders::open(options.folder);
   if (!folders) return tl::unexpected<Error>(folders.error());
   auto engine =
       std::make_unique<ProcessEngine>(std::move(options), std::move(*folders), find_cgroup());
-  if (const int error = engine->open(); error != 0) return unavailable("the local engine", error);
+  int error = engine->open();
+  while (error == EADDRINUSE && try_again()) error = engine->open();
+  if (error != 0) return unavailable("the local engine", error);
   return engine;
 }
 

@@ -98,9 +98,11 @@ void RunKeeper::adopt(std::vector<RunOrder> standing) {
     if (!job.wanted || job.wanted->generation < order.generation) job.wanted = std::move(order);
   }
   const std::vector<RunProcess> processes = find_run_processes(folders_.store());
+  is_adopting_ = true;
   for (const auto& [job, generation] : folders_.known_jobs())
     adopt_known(JobId{job}, generation, processes);
   kill_strays(processes);
+  is_adopting_ = false;
   std::vector<JobId> all;
   for (const auto& [id, job] : jobs_) all.push_back(id);
   for (const JobId id : all) reconcile(id);
@@ -222,7 +224,7 @@ bool RunKeeper::is_wanted(const Job& job, std::uint32_t generation) const {
 
 void RunKeeper::reconcile(JobId id) {
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
+  if (found == jobs_.end() || is_adopting_) return;
   Job& job = found->second;
   if (job.run) {
     if (!is_wanted(job, job.run->generation)) begin_stop(id, *job.run);

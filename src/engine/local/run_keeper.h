@@ -115,6 +115,7 @@ class RunKeeper {
   EngineListener& listener_;
 
   Jobs jobs_;
+  bool is_adopting_ = false;  // nothing is started before it is known who holds which GPU
   std::map<GpuAddress, JobId> holders_;
   std::vector<JobId> waiting_;  // for GPUs, in the order they came
   std::unordered_map<int, JobId> by_pidfd_;
