@@ -133,10 +133,8 @@ int faulty_write(sqlite3_file* opened, const void* from, int size, sqlite3_int64
   const FaultyFile& file = as_faulty(opened);
   if (file.path == nullptr) return file.real->pMethods->xWrite(file.real, from, size, at);
   const std::lock_guard lock{file.disk->mutex};
+  if (!file.disk->has_power) return SQLITE_IOERR_WRITE;
   Unsynced& unsynced = file.disk->files[file.path];
-  // In the middle of the operation: what is written now may or may not survive.
-  const int fate = file.disk->has_power ? SQLITE_OK : SQLITE_IOERR_WRITE;
-  if (fate != SQLITE_OK) return fate;
   const auto* bytes = static_cast<const char*>(from);
   std::vector<std::pair<std::int64_t, Sector>> changed;
   for (std::int64_t start = at / kSectorBytes * kSectorBytes; start < at + size;
@@ -157,6 +155,7 @@ int faulty_write(sqlite3_file* opened, const void* from, int size, sqlite3_int64
   }
   const int result = file.disk->begin_operation();
   if (result != SQLITE_OK && file.disk->has_power) return result;
+  // Power fails in the middle of it: what is written now may or may not survive.
   for (auto& [number, sector] : changed) unsynced.sectors[number] = sector;
   unsynced.size = std::max<std::int64_t>(unsynced.size, at + size);
   if (result != SQLITE_OK) file.disk->lose_power();

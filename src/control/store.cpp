@@ -94,7 +94,11 @@ class SqliteStore final : public Store {
       : options_{options}, lock_{std::move(lock)}, connection_{std::move(connection)} {}
 
   Result<void> start() {
-    if (auto is_ours = has_schema(connection_); !is_ours) return unreadable(is_ours.error());
+    const auto is_there = has_schema(connection_);
+    if (!is_there) return unreadable(is_there.error());
+    if (!*is_there && !options_.accepts_damage && lock_.mark_found()) {
+      if (auto gone = refuse_if_gone(*lock_.mark_found())) return tl::unexpected{*gone};
+    }
     if (auto set = set_up_connection(connection_); !set) return unreadable(set.error());
     if (auto migrated = bring_up_to_date(connection_); !migrated)
       return unreadable(migrated.error());
@@ -102,6 +106,8 @@ class SqliteStore final : public Store {
     if (!statements) return tl::unexpected{std::move(statements).error()};
     statements_ = std::move(*statements);
     if (auto named = give_id(); !named) return named;
+    // The tables and the id are then in the file itself, also when the write-ahead log is lost.
+    if (!*is_there) checkpoint_what_is_possible(connection_);
     auto report = check_store(connection_, options_, id_, lock_.mark_found());
     if (!report) return unreadable(report.error());
     if (auto refusal = control::refusal(*report, options_)) return tl::unexpected{*refusal};
@@ -230,6 +236,18 @@ class SqliteStore final : public Store {
                          fmt::format("without entries up to {}: the file is damaged", mark->entry),
                          "every entry: restore a backup"});
     return tl::unexpected{std::move(error)};
+  }
+
+  // There is no store, but there was one.
+  std::optional<Error> refuse_if_gone(const CommittedMark& mark) const {
+    if (mark.entry == 0) return std::nullopt;
+    Diagnostics details;
+    details.add({options_.file.string(), 0, "log",
+                 fmt::format("without entries 1 to {}: the store is gone", mark.entry),
+                 fmt::format("the file that was here: restore a backup, or remove {}.lock to begin "
+                             "anew",
+                             options_.file.filename().string())});
+    return Error{ErrorCode::failure, std::move(details)};
   }
 
   std::optional<std::string> read_setting(std::string_view name) {
