@@ -43,6 +43,7 @@ struct FaultyVfs::Disk {
   int failure = SQLITE_OK;
   std::uint64_t seed = 0;
   bool has_power = true;
+  bool lies = false;
 
   int begin_operation();
   void lose_power();
@@ -188,7 +189,7 @@ int faulty_sync(sqlite3_file* opened, int flags) {
     file.disk->lose_power();
     return result;
   }
-  return flush(file, file.disk->files[file.path]);
+  return file.disk->lies ? SQLITE_OK : flush(file, file.disk->files[file.path]);
 }
 
 int faulty_file_size(sqlite3_file* opened, sqlite3_int64* size) {
@@ -396,6 +397,11 @@ void FaultyVfs::restore_power() {
   disk_->has_power = true;
   disk_->power_fails_at.reset();
   disk_->files.clear();
+}
+
+void FaultyVfs::lie_about_syncs() {
+  const std::lock_guard lock{disk_->mutex};
+  disk_->lies = true;
 }
 
 void FaultyVfs::fail_from(std::uint64_t operation, int sqlite_result) {

@@ -30,6 +30,9 @@ class FaultyVfs {
   // Requires: all connections are closed.
   void restore_power();
 
+  // Syncs do nothing from now on, and say they did: a disk that nobody can build on.
+  void lie_about_syncs();
+
   // From the n-th operation on each of them fails with that SQLite result, until heal().
   void fail_from(std::uint64_t operation, int sqlite_result);
   void heal();
