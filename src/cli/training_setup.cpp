@@ -39,7 +39,16 @@ std::vector<GpuPool> gpu_pools(const Cluster& cluster) {
   return pools;
 }
 
-Result<std::vector<CurveBook>> read_all_curves(const std::string& path, const Cluster& cluster) {
+// A job may run where any pool has a curve for it.
+CurveBook all_of(const std::vector<CurveBook>& books) {
+  CurveBook all;
+  for (const CurveBook& book : books) all.curves.insert(book.curves.begin(), book.curves.end());
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const Cluster& cluster) {
   const std::vector<GpuPool> pools = gpu_pools(cluster);
   std::vector<std::string> models;
   for (const GpuPool& pool : pools) {
@@ -62,15 +71,6 @@ Result<std::vector<CurveBook>> read_all_curves(const std::string& path, const Cl
   }
   return books;
 }
-
-// A job may run where any pool has a curve for it.
-CurveBook all_of(const std::vector<CurveBook>& books) {
-  CurveBook all;
-  for (const CurveBook& book : books) all.curves.insert(book.curves.begin(), book.curves.end());
-  return all;
-}
-
-}  // namespace
 
 std::vector<fs::path> training_input_paths(const OptionValues& options) {
   std::vector<fs::path> paths;
@@ -95,7 +95,7 @@ Result<TrainingSetup> read_training_setup(const OptionValues& options) {
     return bad_input(Diagnostic{options.text("cluster"), 0, "number of GPUs", "0",
                                 "a cluster with at least one GPU"});
   }
-  auto curves = read_all_curves(options.text("curves"), *cluster);
+  auto curves = read_pool_curves(options.text("curves"), *cluster);
   if (!curves) return tl::unexpected(std::move(curves.error()));
   TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}};
   const CurveBook known = all_of(setup.curves);

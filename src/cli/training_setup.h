@@ -25,6 +25,9 @@ struct TrainingSetup {
 // Every input file the options name.
 std::vector<std::filesystem::path> training_input_paths(const OptionValues& options);
 
+// The curves on the GPUs of each pool that has any, in the cluster's order.
+Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const Cluster& cluster);
+
 // Requires: --cluster, --jobs and --curves are given. The error lists the mistakes of all files.
 Result<TrainingSetup> read_training_setup(const OptionValues& options);
 

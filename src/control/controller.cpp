@@ -116,6 +116,7 @@ Result<void> Controller::recover(const ClockSource& clocks) {
       config_.cluster, schedule::find_training_policy(config_.policy)->size_rule()));
   if (!recovered) return tl::unexpected<Error>(std::move(recovered.error()));
   recovered_ = std::move(*recovered);
+  recovered_.jobs = recovered_.state.jobs.size();
   if (!clock_) clock_.emplace(recovered_.clock, clocks);
   now_ = recovered_.clock ? std::max(recovered_.clock->now, clock_->now()) : clock_->now();
   forget_at_ = now_ + kForgetEvery;

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/serve_command.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <thread>
+
+#include "cli/state_folder.h"
+#include "cli/training_setup.h"
+#include "cli/version.h"
+#include "control/api.h"
+#include "control/controller.h"
+#include "control/store.h"
+#include "engine/local/local_engine.h"
+#include "formats/cluster_shorthand.h"
+#include "formats/cluster_yaml.h"
+#include "formats/quantity_text.h"
+#include "formats/record_log.h"
+#include "schedule/policies/training_policies.h"
+#include "transport/http_server.h"
+
+namespace weir::cli {
+namespace {
+
+namespace fs = std::filesystem;
+namespace engine_stub {
+struct GpuDevice {
+  std::string uuid;
+  std::string model;
+};
+inline std::vector<GpuDevice> find_gpus() {
+  return {};
+}
+inline std::string short_model(const GpuDevice& gpu) {
+  return gpu.model;
+}
+}  // namespace engine_stub
+
+constexpr std::string_view kClusterSetting = "cluster";
+constexpr std::string_view kPolicySetting = "policy";
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const schedule::TrainingPolicyRow& row : schedule::training_policies())
+    names.emplace_back(row.name);
+  return names;
+}
+
+std::string cluster_text(const Cluster& cluster) {
+  std::ostringstream out;
+  formats::write_cluster_yaml(out, cluster);
+  return out.str();
+}
+
+// The GPUs of this machine; without any, a slot for each CPU.
+Result<Cluster> this_machine(const std::vector<engine_stub::GpuDevice>& gpus) {
+  const auto cpus = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
+  return formats::parse_cluster_shorthand(
+      gpus.empty() ? fmt::format("1x{}xCPU", cpus)
+                   : fmt::format("1x{}x{}", gpus.size(), engine_stub::short_model(gpus.front())));
+}
+
+// The cluster the store was made for, or the one asked for when it is new.
+Result<Cluster> choose_cluster(const OptionValues& options, control::Store& store,
+                               const std::vector<engine_stub::GpuDevice>& gpus) {
+  const auto stored = store.setting(kClusterSetting);
+  if (!options.is_given("cluster") && stored) {
+    auto text = formats::InputFile::from_memory("store", *stored);
+    if (!text) return tl::unexpected<Error>(std::move(text.error()));
+    return formats::read_cluster_yaml(std::move(*text));
+  }
+  auto cluster = options.is_given("cluster")
+                     ? formats::read_cluster_or_shorthand(options.text("cluster"))
+                     : this_machine(gpus);
+  if (!cluster) return cluster;
+  if (cluster->gpu_count() == 0) {
+    return bad_input(Diagnostic{"", 0, "--cluster", options.text("cluster"),
+                                "a cluster with at least one GPU or slot"});
+  }
+  const std::string text = cluster_text(*cluster);
+  if (stored && *stored != text) {
+    return bad_input(
+        Diagnostic{"", 0, "--cluster", options.text("cluster"),
+                   "the cluster this state folder was made for (leave the option out), "
+                   "or another --state"});
+  }
+  if (!stored) {
+    if (auto set = store.set_setting(kClusterSetting, text); !set)
+      return tl::unexpected<Error>(std::move(set.error()));
+  }
+  return cluster;
+}
+
+Result<std::string> choose_policy(const OptionValues& options, control::Store& store) {
+  const auto stored = store.setting(kPolicySetting);
+  if (!options.is_given("policy") && stored) return *stored;
+  const std::string& policy = options.text("policy");
+  if (stored && *stored != policy) {
+    return bad_input(Diagnostic{"", 0, "--policy", policy,
+                                fmt::format("{}, with which this state folder was made, or another "
+                                            "--state; `weir simulate --from-log` compares policies",
+                                            *stored)});
+  }
+  if (!stored) {
+    if (auto set = store.set_setting(kPolicySetting, policy); !set)
+      return tl::unexpected<Error>(std::move(set.error()));
+  }
+  return policy;
+}
+
+std::string log_header_line(const control::ControllerConfig& config, std::string_view curves) {
+  formats::RecordLogHeader header;
+  header.pools = formats::log_pools(config.cluster);
+  header.rescale_base = config.rescale_cost.base;
+  header.rescale_per_doubling = config.rescale_cost.per_doubling;
+  header.policy = config.policy;
+  header.slot = config.training.slot;
+  header.workload = "live";
+  header.curves = curves;
+  std::ostringstream out;
+  formats::RecordLogWriter{out, kVersion}.write(header);
+  std::string line = out.str();
+  while (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
+// SIGINT and SIGTERM wait until somebody asks for them; threads made from now on do the same.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~StopSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  int wait() const {
+    int signal = 0;
+    sigwait(&set_, &signal);
+    return signal;
+  }
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
+
+struct Durations {
+  Duration rescale{0};
+  Duration rescale_per_doubling{0};
+  Duration keep{0};
+};
+
+Result<Durations> read_durations(const OptionValues& options) {
+  Durations read;
+  Diagnostics mistakes;
+  const auto take = [&](const char* name, Duration& into) {
+    if (const auto parsed = formats::parse_duration(options.text(name))) {
+      into = *parsed;
+    } else {
+      mistakes.add({"", 0, fmt::format("--{}", name), options.text(name),
+                    "a duration like 500ms, 2s, 30m, 12h or 30d"});
+    }
+  };
+  take("rescale", read.rescale);
+  take("rescale-per-doubling", read.rescale_per_doubling);
+  take("keep", read.keep);
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  return read;
+}
+
+void describe(const control::Recovery& recovery, Console& console) {
+  if (recovery.end.entry == 0) return;
+  console.err << fmt::format(
+      "weir: recovered {} jobs from {} records ({} since the last snapshot)\n", recovery.jobs,
+      recovery.end.record, recovery.records_folded);
+  for (const control::Damage& damage : recovery.damage)
+    console.err << fmt::format("weir: warning: {}\n", damage.what);
+}
+
+}  // namespace
+
+CommandSpec serve_spec() {
+  return {
+      .name = "serve",
+      .summary = "Run the control plane on this machine.",
+      .about =
+          "Accepts jobs over HTTP on loopback, promises deadlines, starts, resizes and stops real "
+          "processes. Everything it decides is durable before it is told, so it may be killed at "
+          "any "
+          "moment: jobs go on running, and the next start takes them over.",
+      .options =
+          {{.name = "state",
+            .type = OptionType::file,
+            .help = "The folder for the store, logs and the token. Default: $WEIR_STATE, or "
+                    "~/.local/state/weir."},
+           {.name = "cluster",
+            .type = OptionType::text,
+            .help = "What may be used: nodes x GPUs x model, as in 1x8xA100, or a cluster file. "
+                    "Default: the GPUs of this machine; without any, a slot for each CPU. Needed "
+                    "only at the first start."},
+           {.name = "port",
+            .type = OptionType::integer,
+            .default_text = "7070",
+            .least = 0,
+            .most = 65535,
+            .help = "Where to listen, on 127.0.0.1; 0: any free port."},
+           {.name = "policy",
+            .type = OptionType::text,
+            .default_text = "weir",
+            .choices = policy_names(),
+            .help = "How jobs are admitted and who gets GPUs; `weir policies` explains."},
+           {.name = "curves",
+            .type = OptionType::file,
+            .help =
+                "How fast known models train on 1, 2, 4, ... GPUs, for jobs that do not say: as "
+                "for `weir simulate`."},
+           {.name = "rescale",
+            .type = OptionType::text,
+            .unit = "duration",
+            .default_text = "1s",
+            .help = "What a start or a change of GPUs costs a job; promises count it."},
+           {.name = "rescale-per-doubling",
+            .type = OptionType::text,
+            .unit = "duration",
+            .default_text = "0s",
+            .help = "And for each doubling of the GPUs beside that."},
+           {.name = "keep",
+            .type = OptionType::text,
+            .unit = "duration",
+            .default_text = "30d",
+            .help = "How long the history and the logs of jobs that are over are kept."},
+           {.name = "snapshot-every",
+            .type = OptionType::integer,
+            .unit = "records",
+            .default_text = "20000",
+            .least = 10,
+            .most = 10'000'000,
+            .help = "How often the state is saved whole; a restart reads the records since then."},
+           {.name = "accept-damage",
+            .type = OptionType::flag,
+            .help = "Start although part of the history is lost, if what is promised is still "
+                    "certain."}},
+      .examples = {{"weir serve --cluster 1x4xCPU", "Try it without a GPU."},
+                   {"weir serve --state /srv/weir --port 8080", "Its own folder and port."}}};
+}
+
+Result<void> serve_command(const OptionValues& options, Console& console) {
+  const auto durations = read_durations(options);
+  if (!durations) return tl::unexpected<Error>(durations.error());
+  const fs::path state =
+      fs::absolute(options.has("state") ? fs::path{options.text("state")} : default_state_folder());
+  if (auto made = make_state_folder(state); !made) return made;
+  auto token = read_or_make_token(token_file(state));
+  if (!token) return tl::unexpected<Error>(std::move(token.error()));
+
+  const auto began = std::chrono::steady_clock::now();
+  const StopSignals signals;
+  signal(SIGPIPE, SIG_IGN);
+
+  control::StoreOptions store_options;
+  store_options.file = store_file(state);
+  store_options.build = kVersion;
+  store_options.accepts_damage = options.flag("accept-damage");
+  // For tests: a file layer that loses what was not synced.
+  if (const char* vfs = std::getenv("WEIR_TEST_VFS"); vfs != nullptr) store_options.vfs = vfs;
+  auto store = control::Store::open(store_options);
+  if (!store) return tl::unexpected<Error>(std::move(store.error()));
+
+  const std::vector<engine_stub::GpuDevice> gpus = engine_stub::find_gpus();
+  control::ControllerConfig config;
+  auto cluster = choose_cluster(options, **store, gpus);
+  if (!cluster) return tl::unexpected<Error>(std::move(cluster.error()));
+  config.cluster = std::move(*cluster);
+  auto policy = choose_policy(options, **store);
+  if (!policy) return tl::unexpected<Error>(std::move(policy.error()));
+  config.policy = std::move(*policy);
+  if (options.has("curves")) {
+    auto curves = read_pool_curves(options.text("curves"), config.cluster);
+    if (!curves) return tl::unexpected<Error>(std::move(curves.error()));
+    config.curves = std::move(*curves);
+  }
+  config.rescale_cost = {durations->rescale, durations->rescale_per_doubling};
+  config.keep_history = durations->keep;
+  config.snapshot_every = static_cast<std::uint64_t>(options.integer("snapshot-every"));
+
+  engine::LocalEngineOptions engine_options;
+  engine_options.folder = state / "engine";
+  for (const engine_stub::GpuDevice& gpu : gpus) engine_options.gpu_uuids.push_back(gpu.uuid);
+  auto engine = engine::make_local_engine(std::move(engine_options));
+  if (!engine) return tl::unexpected<Error>(std::move(engine.error()));
+
+  auto reader = control::StoreReader::open(store_options);
+  if (!reader) return tl::unexpected<Error>(std::move(reader.error()));
+  control::Metrics metrics;
+  auto controller =
+      control::Controller::start(std::move(config), **store, **reader, **engine, metrics);
+  if (!controller) return tl::unexpected<Error>(std::move(controller.error()));
+
+  control::ApiOptions api_options;
+  api_options.token = *token;
+  api_options.version = kVersion;
+  api_options.log_header =
+      log_header_line((*controller)->config(), options.has("curves") ? options.text("curves") : "");
+  api_options.store = store_options;
+  auto api = control::Api::make(std::move(api_options), **controller, **store, **engine, metrics);
+  if (!api) return tl::unexpected<Error>(std::move(api.error()));
+  transport::HttpServerOptions http;
+  http.port = static_cast<std::uint16_t>(options.integer("port"));
+  http.gate = [&](const transport::HttpRequest& request) { return (*api)->authorise(request); };
+  http.on_access = [&](const transport::AccessEntry& entry) { (*api)->note_access(entry); };
+  auto server = transport::HttpServer::start(std::move(http), (*api)->router());
+  if (!server) return tl::unexpected<Error>(std::move(server.error()));
+
+  std::ofstream{url_file(state)} << (*server)->url() << "\n";
+  describe((*controller)->recovery(), console);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const Cluster& used = (*controller)->config().cluster;
+  console.err << fmt::format(
+      "weir {} listens on {} after {:.2f} s\n  {} GPUs on {} nodes, policy {}, {}\n  state and "
+      "token "
+      "in {}\n",
+      kVersion, (*server)->url(), seconds, used.gpu_count(), used.nodes.size(),
+      (*controller)->config().policy, (*engine)->describe(), state.string());
+  console.err.flush();
+
+  signals.wait();
+  console.err << "weir: stopping; jobs go on running, and the next `weir serve` takes them over\n";
+  (*api)->stop();
+  (*server)->stop();
+  (*controller)->stop();
+  return {};
+}
+
+}  // namespace weir::cli
