@@ -59,6 +59,7 @@ class RequestReader::Parser {
     header_bytes_ = 0;
     has_told_header_ = false;
     is_http_1_0_ = false;
+    is_chunked_ = false;
     expects_continue_ = false;
   }
 
@@ -72,6 +73,7 @@ class RequestReader::Parser {
   std::size_t header_bytes_ = 0;  // used so far
   bool has_told_header_ = false;
   bool is_http_1_0_ = false;
+  bool is_chunked_ = false;
   bool expects_continue_ = false;
 
   bool has_begun() const { return beast_->got_some(); }
@@ -141,6 +143,7 @@ class RequestReader::Parser {
         return refuse(problem(501, "", "the only Transfer-Encoding taken is chunked"));
       }
       if (is_http_1_0_) return refuse(problem(400, "", "HTTP/1.0 has no Transfer-Encoding"));
+      is_chunked_ = true;
     }
     if (name == http::field::expect) {
       if (!same_header_name(value, "100-continue")) {
@@ -236,6 +239,11 @@ RequestReader::Progress RequestReader::put(std::string_view bytes) {
     if (parser_->has_header() && !parser_->has_told_header_) return {finish_header(), used};
     if (used == bytes.size()) return {Step::needs_more, used};
     const bool is_in_header = !parser_->has_header();
+    // Chunks end with at least these bytes. Beast 1.81 asserts that it is never called with fewer.
+    constexpr std::string_view kShortestEnd = "0\r\n\r\n";
+    if (!is_in_header && parser_->is_chunked_ && bytes.size() - used < kShortestEnd.size()) {
+      return {Step::needs_more, used};
+    }
     error_code error;
     const std::size_t taken = parser_->put(bytes.substr(used), error);
     used += taken;

@@ -91,6 +91,13 @@ TEST(RequestReader, TellsTheHeaderBeforeTheBody) {
   EXPECT_TRUE(reader.keeps_alive());
 }
 
+TEST(RequestReader, ABodyInChunksMayEndByteByByte) {
+  const std::string bytes =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  EXPECT_EQ(read_all(bytes, {1}), read_all(bytes, {}));
+  EXPECT_EQ(read_all(bytes, {1}), std::vector<std::string>{"POST /  2"});
+}
+
 TEST(RequestReader, TheWholeHeaderHasALimitAlsoInSmallPieces) {
   std::string bytes = "GET / HTTP/1.1\r\nHost: h\r\n";
   for (int i = 0; i < 50; ++i) bytes += "name: value\r\n";
