@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "control/faulty_vfs.h"
 #include "control/sqlite.h"
 #include "control/store_testing.h"
 #include "formats/log_codec.h"
@@ -71,10 +72,11 @@ TEST(Store, SettingsAreKept) {
 // The heart of it: a core that never stopped, and one rebuilt from the store at random moments (from
 // the log alone, or from a snapshot and the log after it), decide the same to the last record.
 TEST(Store, ARestartIsNotNoticed) {
-  const int worlds = 25 * testing::times_longer();
+  const int worlds = 40 * testing::times_longer();
+  const FaultyVfs disk{"quick"};  // does not wait for a real disk
   for (int seed = 0; seed < worlds; ++seed) {
     const TemporaryFolder folder;
-    StoreOptions options = options_in(folder);
+    const StoreOptions options = options_in(folder, "quick");
     RandomWorld world{static_cast<std::uint64_t>(seed), seed % 5 == 4 ? "edf" : "weir"};
     SeededRng rng{static_cast<std::uint64_t>(seed) + 1000};
     Core never_stopped = world.new_core();
