@@ -46,7 +46,8 @@ struct NewJob {
   JobId job;
   std::string name;
   std::string document;         // JSON: the job as submitted
-  std::string idempotency_key;  // empty: none
+  // Empty: none. Look it up first (find_key): the store does not refuse one that is used twice.
+  std::string idempotency_key;
   std::string request_digest;   // of the request that used the key
 };
 
@@ -96,7 +97,9 @@ struct Recovery {
   std::uint64_t snapshot_entry = 0;  // 0: folded from the beginning
   std::uint64_t jobs = 0;
   std::uint64_t records_folded = 0;  // after the snapshot
-  std::vector<Damage> damage;        // only with accepts_damage
+  // Lost entries only with accepts_damage. A damaged snapshot that was passed over is told always,
+  // with first_entry 0.
+  std::vector<Damage> damage;
 };
 
 class Store {
