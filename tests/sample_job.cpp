@@ -89,7 +89,10 @@ void leave_grandchild(const std::string& file) {
 
 void do_step(const std::string& what, const std::string& argument) {
   if (what == "exit") std::exit(std::atoi(argument.c_str()));
-  if (what == "signal") std::raise(std::atoi(argument.c_str()));
+  if (what == "signal") {
+    std::signal(std::atoi(argument.c_str()), SIG_DFL);  // sanitizers have handlers of their own
+    std::raise(std::atoi(argument.c_str()));
+  }
   if (what == "sleep") pause_for(std::atol(argument.c_str()));
   if (what == "wait")
     while (access(argument.c_str(), F_OK) != 0) pause_for(2);

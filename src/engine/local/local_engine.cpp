@@ -49,7 +49,7 @@ class ProcessEngine final : public LocalEngine {
         launcher_{options.supervisor.string()},
         cgroup_{std::move(cgroup)},
         settings_{std::move(options.gpu_uuids), options.log_limit_bytes, options.progress_interval,
-                  cgroup_.folder} {}
+                  options.stuck_after, cgroup_.folder} {}
   ~ProcessEngine() override { stop(); }
 
   // 0 or errno.

@@ -11,6 +11,7 @@
 //   runs/JOB/GENERATION/order     what the supervisor was told to run
 //   runs/JOB/GENERATION/status    what it saw
 //   runs/JOB/GENERATION/rank-R.OFFSET.log
+//   runs/JOB/GENERATION/work/     where ranks are that were given no directory
 //   past/JOB/                     the same, after the engine was told to forget the job
 #pragma once
 
@@ -31,6 +32,7 @@ struct LocalEngineOptions {
       gpu_uuids;  // of real GPUs, in the order of their numbers; empty: numbers
   std::int64_t log_limit_bytes = 16 << 20;  // of one file of one rank; one older file is kept
   Duration progress_interval = std::chrono::milliseconds{100};  // at most one report in this time
+  Duration stuck_after = from_seconds(10);  // past its job's grace, a supervisor is killed
 };
 
 class LocalEngine : public Engine {

@@ -42,6 +42,7 @@ class LocalEngineTest : public ::testing::Test {
     made.folder = folder.path() / "engine";
     made.log_limit_bytes = log_limit;
     made.gpu_uuids = gpu_uuids;
+    made.stuck_after = stuck_after;
     return made;
   }
 
@@ -100,6 +101,7 @@ class LocalEngineTest : public ::testing::Test {
   TemporaryFolder folder;
   std::int64_t log_limit = 16 << 20;
   std::vector<std::string> gpu_uuids;
+  Duration stuck_after = from_seconds(10);
   ReportLog reports;
   std::unique_ptr<LocalEngine> engine;
 };
@@ -370,6 +372,13 @@ TEST_F(LocalEngineTest, AMemoryLimitHolds) {
 #endif
 }
 
+TEST_F(LocalEngineTest, AJobThatClearsItsDirectoryLosesNoExitCode) {
+  LaunchSpec launch;
+  launch.command = {"/bin/sh", "-c", "pwd; touch a; rm -rf ./* ../work/*; exit 4"};
+  EXPECT_EQ(run(launch).code, 4);
+  EXPECT_EQ(log(), (folder.path() / "engine/runs/7/1/work").string() + "\n");
+}
+
 TEST_F(LocalEngineTest, AForgottenJobKeepsItsLogUntilThatIsRemoved) {
   EXPECT_TRUE(run(a_launch({"print", "hello"})).succeeded());
   engine->forget(kJob);
@@ -391,16 +400,28 @@ TEST_F(LocalEngineTest, AJobForgottenWhileItRunsIsStoppedFirst) {
 }
 
 TEST_F(LocalEngineTest, ASupervisorThatIsStuckIsKilledInTheEnd) {
+  stuck_after = std::chrono::milliseconds{100};
   begin();
   LaunchSpec launch = a_launch({"wait", file("never")});
-  launch.grace = std::chrono::seconds{-10};  // as good as none
+  launch.grace = Duration{0};
   engine->order(an_order(kJob, 1, {0}, launch));
   ASSERT_TRUE(reports.wait_for<RunReady>(kJob, 1));
-  const pid_t pid = supervisor_pid();
-  kill(pid, SIGSTOP);
+  kill(supervisor_pid(), SIGSTOP);
   engine->order(an_order(kJob, 2, {}));
-  kill(pid, SIGCONT);
   EXPECT_TRUE(reports.wait_for<RunStopped>(kJob, 2));
+  EXPECT_TRUE(processes().empty());
+}
+
+TEST_F(LocalEngineTest, TooMuchMemoryIsSaidWhereControlGroupsTell) {
+  begin();
+  if (!engine->describe().starts_with("cgroup"))
+    GTEST_SKIP() << "no cgroup of our own here: " << engine->describe();
+  LaunchSpec launch = a_launch({"memory", "500"});
+  launch.memory_limit_bytes = 100 << 20;
+  engine->order(an_order(kJob, 1, {0}, launch));
+  const auto end = reports.wait_for<RunEnded>(kJob, 1);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->kind, RunEndKind::out_of_memory);
 }
 
 TEST_F(LocalEngineTest, AStopFromOutsideIsAnEnd) {

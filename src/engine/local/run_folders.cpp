@@ -119,6 +119,10 @@ std::string RunFolders::path_of(RunKey run) const {
   return (path_ / "runs" / std::to_string(run.job) / std::to_string(run.generation)).string();
 }
 
+std::string RunFolders::work_path(RunKey run) const {
+  return path_of(run) + "/work";
+}
+
 std::string RunFolders::checkpoint_path(std::uint64_t job) const {
   return (path_ / "runs" / std::to_string(job) / "checkpoint").string();
 }
@@ -156,6 +160,8 @@ int RunFolders::write_order(const SupervisorOrder& order) const {
   if (const int error = make_folder(job.get(), "checkpoint"); error != 0) return error;
   const OwnedFd folder = make_and_open(job.get(), std::to_string(order.run.generation));
   if (!folder) return errno;
+  if (order.directory == work_path(order.run))
+    if (const int error = make_folder(folder.get(), "work"); error != 0) return error;
   return write_small_file(folder.get(), "order", encode(order));
 }
 

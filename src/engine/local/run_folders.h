@@ -27,6 +27,8 @@ class RunFolders {
   // Names this folder among all: in the environment of its processes, and in socket names.
   const std::string& store() const { return store_; }
   std::string path_of(RunKey run) const;
+  // Where ranks are that were given no directory: apart from our files, which they might clear away.
+  std::string work_path(RunKey run) const;
   std::string checkpoint_path(std::uint64_t job) const;
 
   // Jobs that were not forgotten, and the generation of each that has an order (0: none).
@@ -45,7 +47,7 @@ class RunFolders {
   };
   Lock try_lock(std::uint64_t job) const;
 
-  // Makes the run's folder with the order in it; older generations keep only their logs.
+  // Makes the run's folder with the order in it, and its work folder if the order names that; older generations keep only their logs.
   // Requires: the job's lock is held. 0 or errno.
   int write_order(const SupervisorOrder& order) const;
   std::optional<SupervisorOrder> read_order(RunKey run) const;

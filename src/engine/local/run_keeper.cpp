@@ -20,8 +20,6 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kFirstClearing{5};
 constexpr milliseconds kSlowestClearing{500};
-// A supervisor kills its ranks after their grace. One that has not gone this long after is stuck.
-constexpr std::chrono::seconds kSupervisorGrace{10};
 
 OwnedFd open_pidfd(pid_t pid) {
   return OwnedFd{static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
@@ -207,7 +205,6 @@ void RunKeeper::forget(JobId id) {
 
 void RunKeeper::drop(JobId id) {
   jobs_.erase(id);
-  std::erase(waiting_, id);
   folders_.forget(id.value);
 }
 
@@ -237,8 +234,10 @@ void RunKeeper::reconcile(JobId id) {
     job.is_settled = true;
     return report(id, job.wanted->generation, RunStopped{});
   }
-  if (are_free(id, job.wanted->gpus)) return start_run(id, job);
-  if (std::ranges::find(waiting_, id) == waiting_.end()) waiting_.push_back(id);
+  const auto held = first_held_by_another(id, job.wanted->gpus);
+  if (held && held != job.waits_for) waiting_[*held].push_back(id);
+  job.waits_for = held;
+  if (!held) start_run(id, job);
 }
 
 void RunKeeper::begin_stop(JobId id, Run& run) {
@@ -246,15 +245,17 @@ void RunKeeper::begin_stop(JobId id, Run& run) {
   run.is_stopping = true;
   send_signal(run.pidfd.get(), SIGTERM);
   constexpr Duration kLongestGrace = std::chrono::hours{24 * 365};
-  run.kill_at = Clock::now() + std::min(run.grace, kLongestGrace) + kSupervisorGrace;
+  run.kill_at = Clock::now() + std::min(run.grace, kLongestGrace) + settings_.stuck_after;
   deadlines_.emplace(run.kill_at, id);
 }
 
-bool RunKeeper::are_free(JobId id, const std::vector<GpuAddress>& gpus) const {
-  return std::ranges::all_of(gpus, [&](const GpuAddress& gpu) {
+std::optional<GpuAddress> RunKeeper::first_held_by_another(
+    JobId id, const std::vector<GpuAddress>& gpus) const {
+  for (const GpuAddress& gpu : gpus) {
     const auto holder = holders_.find(gpu);
-    return holder == holders_.end() || holder->second == id;
-  });
+    if (holder != holders_.end() && holder->second != id) return gpu;
+  }
+  return std::nullopt;
 }
 
 void RunKeeper::hold(JobId id, const std::vector<GpuAddress>& gpus) {
@@ -287,7 +288,7 @@ SupervisorOrder RunKeeper::supervisor_order(const RunOrder& order) const {
   plan.environment.emplace_back("WEIR_GPUS", std::to_string(order.gpus.size()));
   plan.environment.emplace_back("WEIR_RESTARTS", std::to_string(order.restarts));
   plan.environment.emplace_back("WEIR_CHECKPOINT_DIR", folders_.checkpoint_path(order.job.value));
-  plan.directory = launch.directory.empty() ? folders_.path_of(plan.run) : launch.directory;
+  plan.directory = launch.directory.empty() ? folders_.work_path(plan.run) : launch.directory;
   plan.ranks = launch.rank_per_gpu ? static_cast<std::int32_t>(order.gpus.size()) : 1;
   plan.reports_progress = launch.reports_progress;
   plan.grace_ns = std::max<std::int64_t>(0, launch.grace.count());
@@ -375,7 +376,7 @@ void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
   if (status.is_over()) {
     release(run.gpus);
     finish(id, job, run.generation, status);
-    return wake_waiting();
+    return wake_waiting(run.gpus);
   }
   job.clearing =
       Clearing{run.generation, run.gpus,
@@ -427,7 +428,7 @@ void RunKeeper::clear(JobId id, Job& job) {
     finish(id, job, cleared.generation, status);
   else
     reconcile(id);
-  wake_waiting();
+  wake_waiting(cleared.gpus);
 }
 
 void RunKeeper::finish(JobId id, Job& job, std::uint32_t generation, const RunStatus& status) {
@@ -446,8 +447,21 @@ void RunKeeper::finish(JobId id, Job& job, std::uint32_t generation, const RunSt
     report(id, generation, RunStopped{});
 }
 
-void RunKeeper::wake_waiting() {
-  for (const JobId id : std::exchange(waiting_, {})) reconcile(id);
+// Only until somebody has the GPU: with thousands waiting, asking all of them each time would be slow.
+void RunKeeper::wake_waiting(const std::vector<GpuAddress>& released) {
+  for (const GpuAddress& gpu : released) {
+    while (!holders_.contains(gpu)) {
+      const auto queue = waiting_.find(gpu);
+      if (queue == waiting_.end()) break;
+      const JobId id = queue->second.front();
+      queue->second.pop_front();
+      if (queue->second.empty()) waiting_.erase(queue);
+      const auto found = jobs_.find(id);
+      if (found == jobs_.end() || found->second.waits_for != gpu) continue;
+      found->second.waits_for.reset();
+      reconcile(id);
+    }
+  }
 }
 
 void RunKeeper::tell_state(JobId id, Run& run, const RunStatus& status) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,6 +32,7 @@ struct RunSettings {
   std::vector<std::string> gpu_uuids;
   std::int64_t log_limit_bytes = 0;
   Duration progress_interval{};
+  Duration stuck_after{};  // past the grace of its job, a supervisor is killed
   std::string cgroup;
 };
 
@@ -77,6 +79,7 @@ class RunKeeper {
     std::optional<RunOrder> wanted;
     bool is_settled = false;  // how `wanted` ended was told
     bool is_forgotten = false;
+    std::optional<GpuAddress> waits_for;  // another job has it
     std::optional<Run> run;
     std::optional<Clearing> clearing;
   };
@@ -93,7 +96,8 @@ class RunKeeper {
 
   void reconcile(JobId id);
   void begin_stop(JobId id, Run& run);
-  bool are_free(JobId id, const std::vector<GpuAddress>& gpus) const;
+  std::optional<GpuAddress> first_held_by_another(JobId id,
+                                                  const std::vector<GpuAddress>& gpus) const;
   void hold(JobId id, const std::vector<GpuAddress>& gpus);
   void release(const std::vector<GpuAddress>& gpus);
   void start_run(JobId id, Job& job);
@@ -105,7 +109,7 @@ class RunKeeper {
   void clear(JobId id, Job& job);
   void finish(JobId id, Job& job, std::uint32_t generation, const RunStatus& status);
   void drop(JobId id);
-  void wake_waiting();
+  void wake_waiting(const std::vector<GpuAddress>& released);
   void report(JobId id, std::uint32_t generation, decltype(RunReport::what) what);
 
   const RunFolders& folders_;
@@ -117,7 +121,8 @@ class RunKeeper {
   Jobs jobs_;
   bool is_adopting_ = false;  // nothing is started before it is known who holds which GPU
   std::map<GpuAddress, JobId> holders_;
-  std::vector<JobId> waiting_;  // for GPUs, in the order they came
+  // In the order they came. An entry counts only while the job says that it waits for that GPU.
+  std::map<GpuAddress, std::deque<JobId>> waiting_;
   std::unordered_map<int, JobId> by_pidfd_;
   std::vector<int> new_watches_;
   std::set<std::pair<Clock::time_point, JobId>> deadlines_;
