@@ -45,10 +45,10 @@ struct Decision {
 struct NewJob {
   JobId job;
   std::string name;
-  std::string document;         // JSON: the job as submitted
+  std::string document;  // JSON: the job as submitted
   // Empty: none. Look it up first (find_key): the store does not refuse one that is used twice.
   std::string idempotency_key;
-  std::string request_digest;   // of the request that used the key
+  std::string request_digest;  // of the request that used the key
 };
 
 // A job as the API shows it; replaces what was there.
