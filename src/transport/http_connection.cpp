@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/completion_condition.hpp>
-#include <boost/asio/write.hpp>
 #include <charconv>
 #include <cstring>
 

@@ -5,14 +5,13 @@
 #pragma once
 
 #include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "transport/asio.h"
 #include "transport/request_reader.h"
 #include "transport/responder.h"
 #include "transport/response_text.h"

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
+#include "transport/asio.h"
 #include "transport/http_connection.h"
 #include "transport/server_loop.h"
 

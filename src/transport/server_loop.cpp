@@ -2,7 +2,6 @@
 #include "transport/server_loop.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <ctime>
 
 #include "transport/http_connection.h"

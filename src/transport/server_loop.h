@@ -5,9 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -17,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/asio.h"
 #include "transport/http_server.h"
 #include "transport/stream_buffer.h"
 #include "transport/token_bucket.h"
