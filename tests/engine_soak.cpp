@@ -128,7 +128,7 @@ int soak(int rate, int seconds) {
   check(descriptors <= 0, "descriptors are left open");
   check(!has_children, "processes are left");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what was freed
-  check(growth < 2048, "memory grows");
+  check(growth < 2048 + most_behind, "memory grows");  // a job that waits takes some of it
 #endif
   return mistakes == 0 ? 0 : 1;
 }
