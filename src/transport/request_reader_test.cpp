@@ -65,12 +65,17 @@ RC_GTEST_PROP(RequestReader, ItDoesNotMatterHowBytesArrive, ()) {
   RC_ASSERT(read_all(bytes, {1}) == read_all(bytes, {}));
 }
 
-// One changed byte may be refused or not, but never depends on how the bytes arrive. (Only what the refusal
-// says may: a limit can be seen sooner.)
+std::vector<std::string> without_failure(std::vector<std::string> seen) {
+  if (!seen.empty() && seen.back().starts_with("failed")) seen.pop_back();
+  return seen;
+}
+
+// One changed byte may spoil a request or not; which requests there are never depends on how the bytes arrive.
+// (When the end of a header is missing, its mistake may be seen at once or only when the end comes.)
 RC_GTEST_PROP(RequestReader, ADamagedRequestIsReadTheSameInPieces, ()) {
   std::string bytes = *a_request() + *a_request();
   bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
-  RC_ASSERT(read_all(bytes, {1}) == read_all(bytes, {}));
+  RC_ASSERT(without_failure(read_all(bytes, {1})) == without_failure(read_all(bytes, {})));
 }
 
 TEST(RequestReader, TellsTheHeaderBeforeTheBody) {
