@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/client_commands.h"
+#include "cli/client_completion.h"
+#include "cli/client_context.h"
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/policies_command.h"
+#include "cli/serve_command.h"
 #include "cli/simulate_command.h"
 #include "cli/trace_commands.h"
 #include "cli/training_options.h"
@@ -179,17 +183,20 @@ CommandSpec explain_spec() {
   }
   CommandSpec spec = {
       .name = "explain",
-      .summary = "Tell what became of a training job, and why.",
+      .summary = "Tell what became of a job, and why.",
       .about =
           "Tells what the job asked for, what weir answered and why, the plan it made, which GPUs "
           "the job really had and why they changed, and the end. For a refused job it names the "
-          "earliest deadline that can be promised. It reads the log of a run (`weir simulate "
-          "--log`), or plays the jobs itself.",
+          "earliest deadline that can be promised. It asks the server, or it reads the log of a "
+          "run (`weir simulate --log`), or it plays the jobs itself.",
       .options =
-          {{.name = "job",
+          {{.name = "name",
             .type = OptionType::text,
-            .help = "The job's name, or its number in the order of arrival.",
-            .required = true},
+            .help = "A job of the server: its name (the latest of that name) or its id.",
+            .positional = true},
+           {.name = "job",
+            .type = OptionType::text,
+            .help = "A job of a run: its name, or its number in the order of arrival."},
            {.name = "log",
             .type = OptionType::file,
             .help = "The log of the run to read. Without it, weir plays --jobs."},
@@ -206,14 +213,17 @@ CommandSpec explain_spec() {
                     "of it if no other came (not with --log)."},
            json_option()},
       .examples = {
-          {"weir explain --log run.jsonl --job bert-night", "Why did it wait?"},
+          {"weir explain bert", "Why does it wait?"},
+          {"weir explain --log run.jsonl --job bert-night", "Why did it wait in the simulation?"},
           {"weir explain --cluster 4x4xT4 --jobs jobs.yaml --curves curves --job 7 --at 2h",
            "How does job 7 stand two hours into the trace?"},
       }};
   const std::vector<OptionSpec> inputs = training_input_options();
   const std::vector<OptionSpec> rules = training_rule_options();
-  spec.options.insert(spec.options.begin() + 2, inputs.begin(), inputs.end());
-  spec.options.insert(spec.options.begin() + 6, rules.begin(), rules.end());
+  spec.options.insert(spec.options.begin() + 3, inputs.begin(), inputs.end());
+  spec.options.insert(spec.options.begin() + 7, rules.begin(), rules.end());
+  const std::vector<OptionSpec> server = server_options();
+  spec.options.insert(spec.options.end(), server.begin(), server.end());
   return spec;
 }
 
@@ -346,10 +356,9 @@ CommandSpec help_spec() {
           .examples = {{"weir help trace convert", "What does it need?"}}};
 }
 
-}  // namespace
-
-std::span<const Command> commands() {
-  static const std::vector<Command> table = {
+std::vector<Command> all_commands() {
+  std::vector<Command> table = {
+      {serve_spec(), serve_command},
       {simulate_spec(), simulate_command},
       {explain_spec(), explain_command},
       {trace_describe_spec(), trace_describe_command},
@@ -357,8 +366,21 @@ std::span<const Command> commands() {
       {trace_synth_spec(), trace_synth_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},
+      {completion_spec(), completion_command},
       {help_spec(), help_command},
   };
+  const std::vector<Command> clients = client_commands();
+  const auto simulate = std::find_if(table.begin(), table.end(), [](const Command& command) {
+    return command.spec.name == "simulate";
+  });
+  table.insert(simulate, clients.begin(), clients.end());
+  return table;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  static const std::vector<Command> table = all_commands();
   return table;
 }
 

@@ -12,6 +12,7 @@ struct Console {
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;
+  bool out_is_terminal = false;
 };
 
 }  // namespace weir::cli

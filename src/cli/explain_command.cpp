@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/client_explain.h"
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "domain/nearest_name.h"
@@ -40,6 +41,10 @@ std::optional<Time> last_moment(const OptionValues& options) {
   return options.has("at") ? parse_moment(options.text("at")) : std::nullopt;
 }
 
+bool is_of_server(const OptionValues& options) {
+  return options.has("name");
+}
+
 void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
   const auto needs = [&](const char* option, const char* what) {
     if (!options.has(option)) mistakes.add({{}, 0, fmt::format("--{}", option), {}, what});
@@ -61,13 +66,25 @@ Diagnostics check_options(const OptionValues& options) {
                   options.text("at"),
                   "a time on the clock of the jobs: 6h30m or 2026-11-15T09:00:00Z"});
   }
-  if (!options.has("log")) {
+  if (!is_of_server(options) && !options.has("job")) {
+    mistakes.add({{}, 0, "--job", {}, "the job of a run, or the name of a job of the server"});
+  }
+  if (!is_of_server(options) && !options.has("log")) {
     check_simulation(options, mistakes);
     return mistakes;
   }
-  for (const char* option : kOfSimulation) {
-    if (!options.is_given(option)) continue;
-    mistakes.add({{}, 0, "option", fmt::format("--{}", option), "no such option beside --log"});
+  const auto refuse = [&](const char* option) {
+    if (!options.is_given(option)) return;
+    mistakes.add({{},
+                  0,
+                  "option",
+                  fmt::format("--{}", option),
+                  fmt::format("no such option beside {}",
+                              is_of_server(options) ? "a job of the server" : "--log")});
+  };
+  for (const char* option : kOfSimulation) refuse(option);
+  if (is_of_server(options)) {
+    for (const char* option : {"job", "log", "at"}) refuse(option);
   }
   return mistakes;
 }
@@ -91,10 +108,11 @@ std::vector<std::string> names_of(const report::JobStoryCollector& collector) {
   return names;
 }
 
-struct Told {
-  report::JobStory story;
-  report::StoryContext context;
-};
+using Told = LiveStory;
+
+Result<Told> tell_from_server(const OptionValues& options, Console& console) {
+  return story_from_server(options.text("name"), options, console);
+}
 
 bool makes_promises(const std::string& policy) {
   const schedule::TrainingPolicy* found = schedule::find_training_policy(policy);
@@ -165,7 +183,9 @@ Result<Told> tell_from_simulation(const OptionValues& options) {
 Result<void> explain_command(const OptionValues& options, Console& console) {
   if (auto mistakes = check_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
-  const auto told = options.has("log") ? tell_from_log(options) : tell_from_simulation(options);
+  const auto told = is_of_server(options) ? tell_from_server(options, console)
+                    : options.has("log")  ? tell_from_log(options)
+                                          : tell_from_simulation(options);
   if (!told) return tl::unexpected(told.error());
   if (!options.flag("json")) {
     console.out << report::story_text(told->story, told->context);

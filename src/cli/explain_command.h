@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `weir explain`: what became of one training job and why, from a record log or from a simulation.
+// `weir explain`: what became of one training job and why, from a record log, from a
+// simulation, or from the records of a server.
 #pragma once
 
 #include "cli/console.h"

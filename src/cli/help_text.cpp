@@ -56,11 +56,14 @@ std::string_view placeholder(const OptionSpec& option) {
       return "NAME";
     case OptionType::text_list:
       return "NAME,...";
+    case OptionType::words:
+      return "COMMAND...";
   }
   return "";
 }
 
 std::string spelling(const OptionSpec& option) {
+  if (option.type == OptionType::words) return "-- COMMAND...";
   if (option.positional) {
     std::string upper = option.name;
     std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
@@ -69,7 +72,9 @@ std::string spelling(const OptionSpec& option) {
     return is_list(option.type) ? upper + "..." : upper;
   }
   const std::string_view value = placeholder(option);
-  return fmt::format("--{}{}{}", option.name, value.empty() ? "" : " ", value);
+  const std::string letter =
+      option.short_name.empty() ? "" : fmt::format("-{}, ", option.short_name);
+  return fmt::format("{}--{}{}{}", letter, option.name, value.empty() ? "" : " ", value);
 }
 
 std::string usage(const CommandSpec& command) {
@@ -78,7 +83,7 @@ std::string usage(const CommandSpec& command) {
   for (const OptionSpec& option : command.options) {
     if (option.required) {
       text += " " + spelling(option);
-    } else if (option.positional) {
+    } else if (option.positional || option.type == OptionType::words) {
       text += fmt::format(" [{}]", spelling(option));
     } else {
       has_more = true;

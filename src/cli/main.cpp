@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   weir::cli::exit_on_interrupt();
   // SIGPIPE keeps its default: `weir ... | head` ends quietly.
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  weir::cli::Console console{std::cout, std::cerr, ::isatty(STDERR_FILENO) == 1};
+  weir::cli::Console console{std::cout, std::cerr, ::isatty(STDERR_FILENO) == 1,
+                             ::isatty(STDOUT_FILENO) == 1};
   return weir::cli::run(words, console);
 }

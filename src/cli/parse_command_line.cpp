@@ -11,7 +11,8 @@ namespace weir::cli {
 namespace {
 
 CLI::Option* declare(CLI::App& app, const OptionSpec& option) {
-  const std::string name = option.positional ? option.name : "--" + option.name;
+  const std::string letter = option.short_name.empty() ? "" : "-" + option.short_name + ",";
+  const std::string name = option.positional ? option.name : letter + "--" + option.name;
   if (option.type == OptionType::flag) return app.add_flag(name);
   CLI::Option* declared = app.add_option(name);
   declared->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -44,6 +45,13 @@ void sort_leftovers(const CommandSpec& command, const std::vector<std::string>& 
 
 ParsedWords parse_command_line(const CommandSpec& command, std::span<const std::string> words) {
   ParsedWords parsed;
+  const auto after = std::find_if(command.options.begin(), command.options.end(),
+                                  [](const OptionSpec& o) { return o.type == OptionType::words; });
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (after != command.options.end() && dashes != words.end()) {
+    parsed.options.push_back({after->name, {dashes + 1, words.end()}, {}, 0});
+    words = words.first(static_cast<std::size_t>(dashes - words.begin()));
+  }
   std::vector<std::string> rest;
   for (const std::string& word : words) {
     if (word == "--help" || word == "-h") {
@@ -66,6 +74,7 @@ ParsedWords parse_command_line(const CommandSpec& command, std::span<const std::
   app.allow_extras();
   std::vector<std::pair<const OptionSpec*, CLI::Option*>> declared;
   for (const OptionSpec& option : command.options) {
+    if (option.type == OptionType::words) continue;
     declared.emplace_back(&option, declare(app, option));
   }
   try {

@@ -84,5 +84,25 @@ TEST(ParseCommandLine, NeverThrows) {
   }
 }
 
+TEST(ParseCommandLine, WhatFollowsTwoDashesIsTakenAsItIs) {
+  const CommandSpec command{
+      .name = "submit",
+      .options = {{.name = "command", .type = OptionType::words},
+                  {.name = "gpus", .type = OptionType::integer},
+                  {.name = "follow", .type = OptionType::flag, .short_name = "f"}}};
+  const auto parsed = parse_command_line(
+      command, std::vector<std::string>{"-f", "--gpus", "2", "--", "echo", "a,b", "--help", "a,b"});
+  EXPECT_TRUE(parsed.mistakes.empty());
+  EXPECT_FALSE(parsed.wants_help);
+  const auto options = read_options(command, parsed.options);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->texts("command"), (std::vector<std::string>{"echo", "a,b", "--help", "a,b"}));
+  EXPECT_EQ(options->integer("gpus"), 2);
+  EXPECT_TRUE(options->flag("follow"));
+  EXPECT_EQ(options->recipe(), "weir submit -- echo a,b --help a,b --gpus 2 --follow");
+  const auto nothing = parse_command_line(command, std::vector<std::string>{"--"});
+  EXPECT_FALSE(read_options(command, nothing.options)) << "a program is missing";
+}
+
 }  // namespace
 }  // namespace weir::cli

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 TEST(Weir, WithoutWordsSaysWhatToTry) {
   const Ran ran = weir({});
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_THAT(ran.out, HasSubstr("weir simulate"));
+  EXPECT_THAT(ran.out, HasSubstr("weir serve"));
   EXPECT_THAT(ran.out, HasSubstr("trace describe"));
   EXPECT_EQ(weir({"--help"}).out, ran.out);
   EXPECT_EQ(weir({"help"}).out, ran.out);
@@ -41,7 +41,7 @@ TEST(Weir, HelpOfACommandTeachesWithExamples) {
 TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
   const Ran ran = weir({"simulat"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of simulate,"));
+  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of serve, submit,"));
   EXPECT_THAT(ran.err, HasSubstr("did you mean simulate?"));
   EXPECT_EQ(ran.out, "");
 }

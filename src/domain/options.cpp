@@ -74,6 +74,7 @@ bool looks_like_an_option(std::string_view word) {
 }
 
 std::string shown_name(const OptionSpec& option, const GivenOption& given) {
+  if (option.type == OptionType::words) return "-- " + option.name;
   if (option.positional) return option.name;
   return given.file.empty() ? "--" + option.name : option.name;
 }
@@ -86,6 +87,7 @@ class ValueReader {
 
   std::optional<OptionValue> read() {
     if (option_.type == OptionType::flag) return read_flag();
+    if (option_.type == OptionType::words && !given_.words.empty()) return given_.words;
     if (given_.words.empty() || looks_like_an_option(given_.words.front())) {
       mistake("", expected_value(option_));
       return std::nullopt;
@@ -231,6 +233,11 @@ std::string in_quotes_if_needed(const std::string& word) {
 
 std::string recipe_entry(const OptionSpec& option, const GivenOption& given) {
   if (option.type == OptionType::flag) return " --" + option.name;
+  if (option.type == OptionType::words) {
+    std::string entry = " --";
+    for (const std::string& word : given.words) entry += " " + in_quotes_if_needed(word);
+    return entry;
+  }
   const std::string words = in_quotes_if_needed(fmt::format("{}", fmt::join(given.words, ",")));
   return option.positional ? " " + words : fmt::format(" --{} {}", option.name, words);
 }
@@ -321,6 +328,8 @@ std::string expected_value(const OptionSpec& option) {
       return "some text";
     case OptionType::text_list:
       return "words separated by commas";
+    case OptionType::words:
+      return "a program and its arguments";
   }
   return "";
 }

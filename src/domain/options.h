@@ -32,6 +32,7 @@ enum class OptionType : std::uint8_t {
   integer_list,  // "1,2,42..51": a range has both ends
   number_list,
   file_list,
+  words,  // all that stands after `--`, as it is: another program's command line
 };
 
 constexpr bool is_list(OptionType type) {
@@ -48,8 +49,9 @@ struct OptionSpec {
   std::vector<std::string> choices{};  // empty when any text will do
   std::string help{};                  // one line
   bool required = false;
-  bool positional = false;  // given without its name: `weir trace describe FILE...`
-  bool in_recipe = true;    // false when it cannot change the result: `--threads`
+  std::string short_name{};  // "f": also `-f`; one letter or none
+  bool positional = false;   // given without its name: `weir trace describe FILE...`
+  bool in_recipe = true;     // false when it cannot change the result: `--threads`
 };
 
 struct CommandExample {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of the server's API (docs/openapi.yaml) for commands, and what its answers mean for people
+// and for exit codes.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/console.h"
+#include "domain/options.h"
+#include "domain/result.h"
+#include "domain/time.h"
+#include "transport/http_client.h"
+
+namespace weir::cli {
+
+using ApiJson = nlohmann::ordered_json;
+
+class ApiClient {
+ public:
+  // Requires: the command has server_options().
+  static Result<ApiClient> make(const OptionValues& options, Console& console);
+
+  // Any answer; an error only when there was none.
+  Result<transport::HttpReply> send(std::string_view method, std::string_view path,
+                                    std::string_view body = "",
+                                    const transport::HeaderList& headers = {});
+  // The JSON of a good answer. What the server says of any other is printed, and the error only has
+  // the code that follows from it.
+  Result<ApiJson> get(std::string_view path);
+  Result<ApiJson> post(std::string_view path, std::string_view body = "");
+
+  Result<ApiJson> json_of(const transport::HttpReply& reply);
+  // Prints what is wrong, as the server says it.
+  tl::unexpected<Error> refused(const transport::HttpReply& reply);
+
+ private:
+  ApiClient(transport::HttpClient http, Console& console)
+      : http_{std::move(http)}, console_{&console} {}
+
+  transport::HttpClient http_;
+  Console* console_;
+};
+
+// "/v1/jobs/bert"
+std::string job_path(std::string_view job, std::string_view below = "");
+
+// Members of an answer. Nothing, or empty, when it has no such member of that kind.
+std::string text_in(const ApiJson& json, const char* key);
+std::optional<std::int64_t> integer_in(const ApiJson& json, const char* key);
+bool truth_in(const ApiJson& json, const char* key);
+std::optional<Time> time_in(const ApiJson& json, const char* key);
+// "2026-11-15T09:00:00Z", to the second; `otherwise` when it has none.
+std::string clock_in(const ApiJson& json, const char* key, std::string_view otherwise = "");
+
+// An error that has been told already.
+tl::unexpected<Error> only_code(ErrorCode code);
+
+Result<void> print_json(const ApiJson& json, Console& console);
+
+OptionSpec client_json_option();
+
+}  // namespace weir::cli

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/client_server_testing.h"
+#include "cli/client_top.h"
+#include "cli/run_testing.h"
+#include "formats/log_codec.h"
+#include "formats/record_log_header.h"
+
+namespace weir::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::ordered_json;
+
+class Client : public testing::Test {
+ protected:
+  Client() {
+    environment_.set("WEIR_SERVER", server_.url());
+    environment_.set("WEIR_TOKEN", ScriptedServer::kToken);
+  }
+  std::string file(const std::string& text) {
+    return environment_.home().write("job.yaml", text).string();
+  }
+
+  ClientEnvironment environment_;
+  ScriptedServer server_;
+};
+
+TEST_F(Client, SubmitsAFile) {
+  const Ran ran = weir({"submit", file("name: bert\ncommand: [x]\nduration: 1h\ndeadline: 4h\n")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "bert is job 1: promised by 2026-11-15T12:00:00Z, expected to finish "
+            "2026-11-15T11:30:00Z.\n");
+  EXPECT_EQ(server_.bodies()[0]["directory"], std::filesystem::current_path().string());
+  EXPECT_EQ(server_.keys()[0].size(), 32U);
+}
+
+TEST_F(Client, SubmitsACommandOfTheCommandLine) {
+  const Ran ran = weir({"submit", "--gpus", "2", "--", "/bin/echo", "a,b", "--gpus", "7"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "echo is job 1: queued without a promise.\n");
+  const Json job = server_.bodies()[0];
+  EXPECT_EQ(job["command"], (Json{"/bin/echo", "a,b", "--gpus", "7"}));
+  EXPECT_EQ(job["gpus"], 2);
+}
+
+TEST_F(Client, SubmitsNothingWhenAnyFileHasAMistake) {
+  const auto good = environment_.home().write("good.yaml", "name: good\ncommand: [x]\n").string();
+  const Ran ran = weir({"submit", good, file("name: bert\ngups: 2\n")});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("job.yaml:2: field is \"gups\""),
+                             HasSubstr("did you mean gpus?"), HasSubstr("command is missing")));
+  EXPECT_TRUE(server_.calls().empty());
+}
+
+TEST_F(Client, NamesTheOptionsOfAJobThatHasMistakes) {
+  const Ran ran = weir({"submit", "--gpus", "3", "--deadline", "soon", "--", "x"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("--gpus is \"3\", expected a power of two"),
+                    HasSubstr("--deadline is \"soon\""), HasSubstr("--duration is missing")));
+  EXPECT_THAT(weir({"submit"}).err, HasSubstr("expected a job file, or -- and a command"));
+  EXPECT_THAT(weir({"submit", "a.yaml", "--gpus", "2"}).err,
+              HasSubstr("--gpus is \"beside a file\", expected the field gpus in the file"));
+}
+
+TEST_F(Client, ARefusedJobIsExitCode3AndHasACounterOffer) {
+  const Ran ran =
+      weir({"submit", file("name: impossible\ncommand: [x]\nduration: 1h\ndeadline: 2h\n")});
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(ran.out, StartsWith("impossible is refused: its deadline cannot be met"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("The earliest deadline that can be promised is 2026-11-15T15:00:00Z."));
+}
+
+TEST_F(Client, ADryRunSubmitsNothing) {
+  const auto jobs =
+      file("jobs:\n- {name: bert, command: [x]}\n- {name: impossible, command: [x]}\n");
+  const Ran ran = weir({"submit", jobs, "--dry-run"});
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(ran.out,
+            "bert would be promised by 2026-11-15T12:00:00Z, expected to finish "
+            "2026-11-15T11:30:00Z. 2 other jobs would be planned anew.\n"
+            "impossible would be refused: no room. The earliest deadline that can be promised is "
+            "2026-11-15T15:00:00Z.\n");
+  EXPECT_TRUE(server_.calls().empty());
+  const Ran json = weir({"submit", jobs, "--dry-run", "--json"});
+  EXPECT_EQ(json.exit_code, 3);
+  EXPECT_EQ(Json::parse(json.out)["jobs"][1]["answer"], "refused");
+  EXPECT_EQ(Json::parse(json.out)["jobs"][0]["name"], "bert");
+}
+
+TEST_F(Client, WaitsUntilAllAreOver) {
+  const Ran ran = weir({"submit", file("name: bert\ncommand: [x]\n"), "--wait"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("job 1 (bert) finished after 2h5m: exit code 0\n"));
+  const Ran broken = weir({"submit", file("name: broken\ncommand: [x]\n"), "--wait", "--json"});
+  EXPECT_EQ(broken.exit_code, 1);
+  EXPECT_EQ(Json::parse(broken.out)["jobs"][0]["exit"], "exit code 3");
+}
+
+TEST_F(Client, ASubmissionWithoutAnAnswerIsSentAgainWithItsKey) {
+  const Ran ran = weir({"submit", file("name: flaky\ncommand: [x]\n")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  ASSERT_EQ(server_.keys().size(), 2U);
+  EXPECT_EQ(server_.keys()[0], server_.keys()[1]);
+}
+
+TEST_F(Client, TellsWhatTheServerSays) {
+  const Ran malformed = weir({"submit", file("name: malformed\ncommand: [x]\n")});
+  EXPECT_EQ(malformed.exit_code, 2);
+  EXPECT_THAT(malformed.err, AllOf(HasSubstr("weir: Bad Request: the job has mistakes"),
+                                   HasSubstr("gpus is \"3\", expected a power of two")));
+  const Ran missing = weir({"job", "nobody"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(missing.err, "weir: Not Found: there is no such job\n");
+  environment_.set("WEIR_TOKEN", "wrong");
+  const Ran stranger = weir({"jobs"});
+  EXPECT_EQ(stranger.exit_code, 1);
+  EXPECT_THAT(stranger.err, HasSubstr("this is not the server's token"));
+  server_.stop();
+  const Ran gone = weir({"jobs"});
+  EXPECT_EQ(gone.exit_code, 4);
+  EXPECT_THAT(gone.err, HasSubstr(server_.url()));
+}
+
+TEST_F(Client, ListsJobs) {
+  EXPECT_EQ(weir({"jobs"}).out, "no jobs\n");
+  weir({"submit", file("name: bert\ncommand: [x]\nduration: 1h\ndeadline: 4h\n")});
+  weir({"job", "bert"});  // it runs now
+  const Ran ran = weir({"jobs", "--watch"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(
+      ran.out,
+      "id  name  phase    GPUs  done  deadline              promise   finish\n"
+      "--  ----  -------  ----  ----  --------------------  --------  --------------------\n"
+      " 1  bert  running     2  25 %  2026-11-15T12:00:00Z  promised  2026-11-15T11:30:00Z\n");
+  EXPECT_EQ(weir({"jobs", "--phase", "failed"}).out, "no jobs\n");
+  EXPECT_EQ(weir({"jobs", "--phase", "lost"}).exit_code, 2);
+  EXPECT_EQ(Json::parse(weir({"jobs", "--json"}).out)["jobs"][0]["name"], "bert");
+}
+
+TEST_F(Client, ListsMoreJobsThanAPageHas) {
+  server_.add_old_jobs(2'500);
+  const Json jobs = Json::parse(weir({"jobs", "--limit", "2300", "--json"}).out)["jobs"];
+  ASSERT_EQ(jobs.size(), 2'300U);
+  EXPECT_EQ(jobs[0]["id"], 2'500);
+  EXPECT_EQ(jobs[2'299]["id"], 201);
+  EXPECT_EQ(server_.calls().size(), 3U);
+}
+
+TEST_F(Client, ShowsAndCancelsAJob) {
+  weir({"submit", file("name: bert\ncommand: [x]\nduration: 1h\ndeadline: 4h\n")});
+  const Ran shown = weir({"job", "1"});
+  EXPECT_THAT(shown.out,
+              AllOf(HasSubstr("name              bert\n"), HasSubstr("phase             running\n"),
+                    HasSubstr("deadline          2026-11-15T12:00:00Z (hard)\n"),
+                    HasSubstr("done              50 (25 %)\n")));
+  EXPECT_EQ(Json::parse(weir({"job", "bert", "--json"}).out)["id"], 1);
+  const Ran cancelled = weir({"cancel", "nobody", "bert"});
+  EXPECT_EQ(cancelled.exit_code, 2) << "one of them does not exist";
+  EXPECT_THAT(cancelled.out, HasSubstr("job 1 (bert) cancelled"));
+}
+
+TEST_F(Client, ShowsLogs) {
+  weir({"submit", file("name: bert\ncommand: [x]\n")});
+  EXPECT_EQ(weir({"logs", "bert"}).out, "one\n");
+  EXPECT_EQ(weir({"logs", "bert", "--tail", "3"}).out, "ne\n");
+  EXPECT_EQ(weir({"logs", "bert", "--generation", "2"}).out, "two\n");
+  const Ran other = weir({"logs", "bert", "--rank", "5"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("there is no such log"));
+}
+
+TEST_F(Client, FollowsLogsIntoTheNextRun) {
+  weir({"submit", file("name: bert\ncommand: [x]\n")});
+  const Ran ran = weir({"logs", "bert", "-f"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "one\ntwo\n");
+}
+
+TEST_F(Client, ListsAndDrainsNodes) {
+  const Ran ran = weir({"nodes"});
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("gpu-1  T4    T4      8       3  up      bert 0-1+4\n"),
+                             HasSubstr("gpu-2  T4            8       0  closed\n")));
+  EXPECT_EQ(weir({"drain", "gpu 1"}).out,
+            "gpu 1 is being emptied\nthe promise of job 7 is at risk\n");
+  EXPECT_EQ(weir({"drain", "gpu 1", "--undo"}).out, "gpu 1 is used again, as before\n");
+  EXPECT_EQ(weir({"drain", "gpu 9"}).exit_code, 2);
+  EXPECT_EQ(Json::parse(weir({"nodes", "--json"}).out)["nodes"].size(), 2U);
+}
+
+TEST_F(Client, TopPrintsOnePictureWithoutATerminal) {
+  weir({"submit", file("jobs:\n- {name: a, command: [x]}\n- {name: b, command: [x]}\n")});
+  weir({"job", "a"});
+  const Ran ran = weir({"top"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("3 of 8 in use, 1 of 2 nodes up\n"), HasSubstr("1 running, 1 queued"),
+                    HasSubstr("bert 0-1+4"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(ClientTop, FitsTheScreen) {
+  Json jobs = Json::array();
+  for (int i = 0; i < 100; ++i) jobs.push_back({{"id", i}, {"name", "a"}, {"phase", "running"}});
+  const std::string text = top_text({{"nodes", Json::array()}}, jobs, 24);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 23);
+  EXPECT_THAT(text, HasSubstr("more jobs\n"));
+}
+
+TEST_F(Client, ExplainsAJobOfTheServer) {
+  weir({"submit", file("name: bert\ncommand: [x]\niterations: 200\ndeadline: 4h\n")});
+  formats::RecordLogHeader header;
+  header.pools = {{"T4", 1, 8, 8, {}}};
+  header.policy = "weir";
+  std::string text;
+  formats::append_header_line(text, header, "0.1.0");
+  TrainingSpec spec;
+  spec.name = "bert";
+  spec.curve = {"bert", 0};
+  spec.iterations = 200;
+  spec.deadline_kind = DeadlineKind::hard;
+  const Time came{from_seconds(1'794'729'600)};
+  spec.deadline = came + from_seconds(4 * 3600);
+  const auto add = [&](std::uint64_t seq, const Record& record) {
+    text += "\n";
+    formats::append_record_line(text, record, seq, "0.1.0");
+  };
+  add(7,
+      {came,
+       {},
+       TrainingAccepted{JobId{1}, std::make_shared<const TrainingSpec>(spec), PoolIndex{0}, 10}});
+  // Records of other jobs lie between.
+  add(12, {came,
+           {ReasonCode::too_slow_alone, 0},
+           PromiseRefused{JobId{1}, came + from_seconds(6 * 3600)}});
+  server_.set_records(text + "\n");
+  const Ran ran = weir({"explain", "bert"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("bert"), HasSubstr("even with the pool to itself")));
+  EXPECT_EQ(Json::parse(weir({"explain", "1", "--json"}).out)["explain"]["answer"], "refused");
+  EXPECT_THAT(weir({"explain", "bert", "--log", "x.jsonl"}).err,
+              HasSubstr("expected no such option beside a job of the server"));
+  server_.set_records("nonsense\n");
+  EXPECT_EQ(weir({"explain", "bert"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace weir::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client_context.h"
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "cli/state_folder.h"
+#include "domain/nearest_name.h"
+#include "formats/input_file.h"
+#include "formats/yaml_document.h"
+#include "formats/yaml_quantities.h"
+
+namespace weir::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = 4096;
+constexpr std::array<std::string_view, 2> kFileKeys{"current", "contexts"};
+constexpr std::array<std::string_view, 2> kContextKeys{"server", "token_file"};
+
+struct Context {
+  std::optional<std::string> server;
+  std::optional<fs::path> token_file;
+};
+
+// Nothing when it is not set, or empty.
+std::optional<std::string> variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+// Empty when there is no home folder.
+fs::path config_file() {
+  if (const auto given = variable("XDG_CONFIG_HOME")) return fs::path{*given} / "weir/config.yaml";
+  const auto home = variable("HOME");
+  return home ? fs::path{*home} / ".config/weir/config.yaml" : fs::path{};
+}
+
+// The names of all contexts, and the wanted one.
+class ContextFile {
+ public:
+  ContextFile(const formats::YamlDocument& document, std::optional<std::string> wanted)
+      : document_{document}, wanted_{std::move(wanted)} {}
+
+  Result<Context> read() {
+    const formats::YamlFields top{document_, document_.root(), "file", kFileKeys, mistakes_};
+    if (top.is_usable()) read_file(top);
+    if (!mistakes_.empty()) return bad_input(std::move(mistakes_));
+    return context_;
+  }
+
+ private:
+  void read_file(const formats::YamlFields& top) {
+    const auto current = top.get("current", "the name of a context", formats::plain_name);
+    if (!wanted_ && current) wanted_ = std::string{*current};
+    const auto contexts = top.find("contexts");
+    if (contexts && !contexts->is_map()) return top.reject("contexts", "a map of contexts by name");
+    bool is_found = false;
+    std::vector<std::string> names;
+    if (contexts) {
+      for (const auto& [name, value] : contexts->entries()) {
+        names.emplace_back(name.text());
+        const formats::YamlFields fields{document_, value, names.back(), kContextKeys, mistakes_};
+        if (!fields.is_usable()) continue;
+        const Context read = read_context(fields);
+        if (names.back() != wanted_) continue;
+        context_ = read;
+        is_found = true;
+      }
+    }
+    if (!wanted_ || is_found) return;
+    top.note(0, "context", *wanted_,
+             "the name of a context of this file" + did_you_mean(*wanted_, names));
+  }
+
+  static Context read_context(const formats::YamlFields& fields) {
+    Context context;
+    const auto server =
+        fields.require("server", "a URL, such as http://127.0.0.1:7070", formats::any_text);
+    if (server) context.server = *server;
+    const auto file = fields.get("token_file", "a file name", formats::any_text);
+    if (file) context.token_file = fs::path{*file};
+    return context;
+  }
+
+  const formats::YamlDocument& document_;
+  std::optional<std::string> wanted_;
+  Diagnostics mistakes_;
+  Context context_;
+};
+
+Result<Context> find_context(const OptionValues& options) {
+  std::optional<std::string> wanted = variable("WEIR_CONTEXT");
+  if (options.has("context")) wanted = options.text("context");
+  const fs::path path = config_file();
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    if (!wanted) return Context{};
+    return bad_input(Diagnostic{path.string(), 0, "context", *wanted,
+                                "this file, with a map `contexts`: it does not exist"});
+  }
+  auto input = formats::InputFile::open(path);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  const auto document = formats::YamlDocument::read(std::move(*input));
+  if (!document) return tl::unexpected(document.error());
+  return ContextFile{*document, std::move(wanted)}.read();
+}
+
+// The one line of a small file.
+Result<std::string> read_line_of(const fs::path& path) {
+  auto input = formats::InputFile::open(path, kMostBytes);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  auto text = input->read_all();
+  if (!text) return text;
+  text->erase(text->find_last_not_of(" \t\r\n") + 1);
+  return text;
+}
+
+// A file of the default state folder; empty when there is none.
+Result<std::string> of_state_folder(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return std::string{};
+  return read_line_of(file);
+}
+
+Result<std::string> find_url(const OptionValues& options, const Context& context) {
+  if (options.has("server")) return options.text("server");
+  if (const auto given = variable("WEIR_SERVER")) return *given;
+  if (context.server) return *context.server;
+  auto last = of_state_folder(url_file(default_state_folder()));
+  if (last && last->empty()) return std::string{kDefaultServer};
+  return last;
+}
+
+Result<std::string> find_token(const Context& context) {
+  if (const auto given = variable("WEIR_TOKEN")) return *given;
+  if (context.token_file) return read_line_of(*context.token_file);
+  return of_state_folder(token_file(default_state_folder()));
+}
+
+}  // namespace
+
+Result<ServerAddress> server_address(const OptionValues& options) {
+  auto context = find_context(options);
+  if (!context) return tl::unexpected(std::move(context.error()));
+  auto url = find_url(options, *context);
+  if (!url) return tl::unexpected(std::move(url.error()));
+  while (url->ends_with('/')) url->pop_back();
+  if (!url->starts_with("http://") && !url->starts_with("https://")) {
+    return bad_input(
+        Diagnostic{"", 0, "the server's address", *url, "a URL, such as http://127.0.0.1:7070"});
+  }
+  auto token = find_token(*context);
+  if (!token) return tl::unexpected(std::move(token.error()));
+  return ServerAddress{std::move(*url), std::move(*token)};
+}
+
+std::vector<OptionSpec> server_options() {
+  return {{.name = "server",
+           .type = OptionType::text,
+           .unit = "URL",
+           .help = "The server to talk to. Otherwise WEIR_SERVER, the context's, the "
+                   "last one that was started here, or http://127.0.0.1:7070.",
+           .in_recipe = false},
+          {.name = "context",
+           .type = OptionType::text,
+           .help = "Which context of ~/.config/weir/config.yaml to use. Otherwise WEIR_CONTEXT, or "
+                   "the file's `current`.",
+           .in_recipe = false}};
+}
+
+}  // namespace weir::cli
