@@ -7,12 +7,13 @@
 #include <memory>
 #include <utility>
 
+#include "control/job_status.h"
 #include "formats/cluster_shorthand.h"
 
 namespace weir::bench {
 namespace {
 
-constexpr std::uint32_t kGpus = 4096;
+constexpr std::uint32_t kGpus = 16;
 constexpr Duration kBetweenJobs = std::chrono::seconds{10};
 constexpr Duration kRunTime = std::chrono::seconds{6000};
 const CurveKey kCurve{"resnet50", 256};
@@ -35,27 +36,37 @@ Timeline timeline_of(std::uint64_t number, Time at) {
   return {{{at, block_of(number)}}, at + kRunTime};
 }
 
-control::JobView view_of(std::uint64_t number, const char* phase, Time at) {
-  std::string json = fmt::format(
-      R"({{"id":{},"name":"train-{:07}","phase":"{}","deadline":{},"timeline":[[{},{},1]],"note":")",
-      number, number, phase, (at + 3 * kRunTime).time_since_epoch().count(),
-      at.time_since_epoch().count(), block_of(number).first);
-  constexpr std::size_t kBytes = 600;
-  json.resize(kBytes - 2, 'n');
-  return {JobId{number}, phase, at, json + "\"}"};
+control::JobView view_of(std::uint64_t number, control::ShownPhase phase, Time at) {
+  control::JobStatus status;
+  status.job = JobId{number};
+  status.name = spec_of(number, at).name;
+  status.phase = phase;
+  status.submitted = at;
+  status.deadline_kind = DeadlineKind::hard;
+  status.deadline = at + 3 * kRunTime;
+  status.is_promised = true;
+  status.generation = 1;
+  status.iterations = 60'000;
+  status.started = at;
+  if (control::is_over(phase)) status.ended = at;
+  return {JobId{number}, std::string{control::to_string(phase)}, at, control::to_json(status)};
 }
 
 // Writes batches and keeps the state beside them, for the snapshot.
 class Filler {
  public:
   Filler(control::Store& store, const StoreFill& fill)
-      : store_{store}, fill_{fill}, state_{fill_initial_state()} {}
+      : store_{store},
+        fill_{fill},
+        state_{fill_initial_state()},
+        now_{std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) -
+             kBetweenJobs * static_cast<std::int64_t>(fill.jobs)} {}
 
   Result<FilledStore> run() {
     adopt_curve();
     for (std::uint64_t number = 1; number <= fill_.jobs; ++number) {
       submit(number);
-      if (number > fill_.active) finish(number - fill_.active);
+      if (number <= fill_.jobs - fill_.active) finish(number);
       now_ += kBetweenJobs;
       if (!wants_snapshot() && batch_.decisions.size() < kBatch) continue;
       if (auto flushed = flush(); !flushed) return tl::unexpected{std::move(flushed).error()};
@@ -90,11 +101,32 @@ class Filler {
 
   void submit(std::uint64_t number) {
     const std::size_t before = batch_.decisions.size();
-    add_submission(batch_, number, now_);
+    if (number <= fill_.jobs - fill_.active) {
+      add_submission(batch_, number, now_);
+    } else {
+      add_waiting(number);
+    }
     for (std::size_t i = before; i < batch_.decisions.size(); ++i) {
       for (const Record& record : batch_.decisions[i].records) schedule::evolve(state_, record);
       records_ += batch_.decisions[i].records.size();
     }
+  }
+
+  // A job without a deadline that has not begun.
+  void add_waiting(std::uint64_t number) {
+    control::Batch promised;
+    add_submission(promised, number, now_);
+    TrainingSpec spec = spec_of(number, now_);
+    spec.deadline_kind = DeadlineKind::none;
+    const JobId job{number};
+    batch_.decisions.push_back(
+        {{now_, TrainingSubmitted{spec}},
+         {{now_,
+           {},
+           TrainingAccepted{job, std::make_shared<const TrainingSpec>(spec), PoolIndex{0}, 0}},
+          {now_, {ReasonCode::no_promise_asked, 0}, JobUnpromised{job, {}, {}}}}});
+    batch_.new_jobs.push_back(std::move(promised.new_jobs.front()));
+    batch_.views.push_back(view_of(number, control::ShownPhase::queued, now_));
   }
 
   // What happened to a job since it came, and its end.
@@ -112,7 +144,7 @@ class Filler {
             TimelineRevised{job, timeline_of(number, now_)}}});
     }
     add({now_, JobFinished{job}}, {{now_, {}, JobReleased{job}}});
-    batch_.views.push_back(view_of(number, "finished", now_));
+    batch_.views.push_back(view_of(number, control::ShownPhase::finished, now_));
   }
 
   Result<void> flush() {
@@ -125,7 +157,7 @@ class Filler {
   StoreFill fill_;
   schedule::State state_;
   control::Batch batch_;
-  Time now_ = Time{std::chrono::hours{24 * 365 * 50}};
+  Time now_;
   std::size_t records_ = 0;
   std::uint64_t snapshot_entry_ = 0;
 };
@@ -133,7 +165,7 @@ class Filler {
 }  // namespace
 
 Cluster fill_cluster() {
-  return formats::parse_cluster_shorthand("512x8xA100").value();
+  return formats::parse_cluster_shorthand("2x8xA100").value();
 }
 
 schedule::State fill_initial_state() {
@@ -150,15 +182,13 @@ void add_submission(control::Batch& batch, std::uint64_t number, Time at) {
          {ReasonCode::fits_beside_promises, 0},
          PromiseMade{job, spec->deadline, timeline_of(number, at)}},
         {at, {ReasonCode::as_promised, 0}, JobResized{job, 1, block_of(number)}}}});
-  std::string document =
-      fmt::format(R"({{"name":"{}","command":["python","train.py","--)", spec->name);
-  constexpr std::size_t kBytes = 500;
-  document.resize(kBytes - 3, 'd');
-  document += "\"]}";
+  std::string document = fmt::format(
+      R"({{"name":"{}","command":["sleep","3600"],"iterations":60000,"environment":{{"NOTE":"{}"}}}})",
+      spec->name, std::string(400, 'n'));
   batch.new_jobs.push_back({job, spec->name, std::move(document),
                             fmt::format("{:016x}-{}", number * 0x9e3779b97f4a7c15U, number),
                             "0123456789abcdef"});
-  batch.views.push_back(view_of(number, "running", at));
+  batch.views.push_back(view_of(number, control::ShownPhase::running, at));
 }
 
 Result<FilledStore> fill_store(control::Store& store, const StoreFill& fill) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stores with a long past, made in seconds: jobs that came, were promised, ran and ended, and a few
-// that still run. Nothing is decided; the records are such as a core could have written, and fold.
+// that still wait. Nothing is decided; the records are such as a core could have written, and fold.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace weir::bench {
 struct StoreFill {
   std::size_t jobs = 100'000;
   std::size_t records = 1'000'000;              // about; at least 6 per job
-  std::size_t active = 1'000;                   // jobs that still run at the end
+  std::size_t active = 1'000;                   // jobs that still wait at the end
   std::size_t records_after_snapshot = 20'000;  // about
 };
 
-// 512 nodes of 8 GPUs: what the jobs of a fill run on.
+// 2 nodes of 8 GPUs: what the jobs of a fill run on.
 Cluster fill_cluster();
 schedule::State fill_initial_state();
 

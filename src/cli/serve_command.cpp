@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "control/api.h"
 #include "control/controller.h"
 #include "control/store.h"
+#include "engine/local/gpu_inventory.h"
 #include "engine/local/local_engine.h"
 #include "formats/cluster_shorthand.h"
 #include "formats/cluster_yaml.h"
@@ -32,19 +34,6 @@ namespace weir::cli {
 namespace {
 
 namespace fs = std::filesystem;
-namespace engine_stub {
-struct GpuDevice {
-  std::string uuid;
-  std::string model;
-};
-inline std::vector<GpuDevice> find_gpus() {
-  return {};
-}
-inline std::string short_model(const GpuDevice& gpu) {
-  return gpu.model;
-}
-}  // namespace engine_stub
-
 constexpr std::string_view kClusterSetting = "cluster";
 constexpr std::string_view kPolicySetting = "policy";
 
@@ -61,17 +50,27 @@ std::string cluster_text(const Cluster& cluster) {
   return out.str();
 }
 
+// "NVIDIA A100-SXM4-80GB" -> "A100-SXM4-80GB"
+std::string short_model(std::string_view model) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (model.starts_with(kMaker)) model.remove_prefix(kMaker.size());
+  std::string name;
+  for (const char c : model.substr(0, 32))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+  return name;
+}
+
 // The GPUs of this machine; without any, a slot for each CPU.
-Result<Cluster> this_machine(const std::vector<engine_stub::GpuDevice>& gpus) {
+Result<Cluster> this_machine(const std::vector<engine::GpuDevice>& gpus) {
   const auto cpus = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
   return formats::parse_cluster_shorthand(
       gpus.empty() ? fmt::format("1x{}xCPU", cpus)
-                   : fmt::format("1x{}x{}", gpus.size(), engine_stub::short_model(gpus.front())));
+                   : fmt::format("1x{}x{}", gpus.size(), short_model(gpus.front().model)));
 }
 
 // The cluster the store was made for, or the one asked for when it is new.
 Result<Cluster> choose_cluster(const OptionValues& options, control::Store& store,
-                               const std::vector<engine_stub::GpuDevice>& gpus) {
+                               const std::vector<engine::GpuDevice>& gpus) {
   const auto stored = store.setting(kClusterSetting);
   if (!options.is_given("cluster") && stored) {
     auto text = formats::InputFile::from_memory("store", *stored);
@@ -278,9 +277,10 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto store = control::Store::open(store_options);
   if (!store) return tl::unexpected<Error>(std::move(store.error()));
 
-  const std::vector<engine_stub::GpuDevice> gpus = engine_stub::find_gpus();
+  const auto gpus = engine::find_gpus();
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
   control::ControllerConfig config;
-  auto cluster = choose_cluster(options, **store, gpus);
+  auto cluster = choose_cluster(options, **store, *gpus);
   if (!cluster) return tl::unexpected<Error>(std::move(cluster.error()));
   config.cluster = std::move(*cluster);
   auto policy = choose_policy(options, **store);
@@ -297,7 +297,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
 
   engine::LocalEngineOptions engine_options;
   engine_options.folder = state / "engine";
-  for (const engine_stub::GpuDevice& gpu : gpus) engine_options.gpu_uuids.push_back(gpu.uuid);
+  for (const engine::GpuDevice& gpu : *gpus) engine_options.gpu_uuids.push_back(gpu.uuid);
   auto engine = engine::make_local_engine(std::move(engine_options));
   if (!engine) return tl::unexpected<Error>(std::move(engine.error()));
 

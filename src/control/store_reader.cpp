@@ -28,9 +28,10 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<std::optional<UsedKey>> find_key(std::string_view idempotency_key) override {
-    // One look into each bucket; the latest first.
+    // One look into each bucket; the latest first. (Both ends in one SELECT would read them all.)
     auto rows = statement(
-        "WITH RECURSIVE buckets(n, first) AS (SELECT max(bucket), min(bucket) FROM keys UNION ALL "
+        "WITH RECURSIVE buckets(n, first) AS (SELECT (SELECT max(bucket) FROM keys), "
+        "(SELECT min(bucket) FROM keys) UNION ALL "
         "SELECT n - 1, first FROM buckets WHERE n > first) "
         "SELECT d.id, d.digest FROM buckets b CROSS JOIN keys k ON k.bucket = b.n AND "
         "k.key_checksum = ?1 CROSS JOIN documents d ON d.id = k.job WHERE d.key = ?2 LIMIT 1");

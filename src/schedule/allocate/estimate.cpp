@@ -9,7 +9,7 @@ namespace weir::schedule {
 namespace {
 
 // Beyond so many jobs in front an estimate is worth little and costs much.
-constexpr int kMostInFront = 256;
+constexpr std::size_t kMostInFront = 256;
 
 SizePlan plan_on(CapacityProfile& profile, const TrainingJob& job, const PoolView& view) {
   SizePlan plan =
@@ -21,14 +21,15 @@ SizePlan plan_on(CapacityProfile& profile, const TrainingJob& job, const PoolVie
 }  // namespace
 
 Estimate estimate(const PoolView& view, const TrainingJob& newcomer) {
-  CapacityProfile profile = view.unpromised;
-  int in_front = 0;
+  std::vector<const TrainingJob*> in_front;
   for (const JobId id : view.pool.active) {
     const TrainingJob& job = view.state.job(id);
     if (job.is_promised() || job.sizes->empty()) continue;
-    if (++in_front > kMostInFront) return {};
-    plan_on(profile, job, view);
+    if (in_front.size() == kMostInFront) return {};
+    in_front.push_back(&job);
   }
+  CapacityProfile profile = view.unpromised;
+  for (const TrainingJob* job : in_front) plan_on(profile, *job, view);
   const SizePlan plan = plan_on(profile, newcomer, view);
   const auto first = std::find_if(plan.steps.begin(), plan.steps.end(),
                                   [](const SizeStep& step) { return step.level != kPaused; });
