@@ -20,6 +20,7 @@
 #include "cli/version.h"
 #include "control/api.h"
 #include "control/controller.h"
+#include "control/faulty_vfs.h"
 #include "control/store.h"
 #include "engine/local/gpu_inventory.h"
 #include "engine/local/local_engine.h"
@@ -272,8 +273,12 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   store_options.file = store_file(state);
   store_options.build = kVersion;
   store_options.accepts_damage = options.flag("accept-damage");
-  // For tests: a file layer that loses what was not synced.
-  if (const char* vfs = std::getenv("WEIR_TEST_VFS"); vfs != nullptr) store_options.vfs = vfs;
+  // For tests of the whole program: a file layer that loses what was not synced when the process dies.
+  std::optional<control::FaultyVfs> faulty;
+  if (const char* vfs = std::getenv("WEIR_TEST_VFS"); vfs != nullptr && vfs[0] != '\0') {
+    faulty.emplace(vfs);
+    store_options.vfs = vfs;
+  }
   auto store = control::Store::open(store_options);
   if (!store) return tl::unexpected<Error>(std::move(store.error()));
 

@@ -34,6 +34,9 @@ constexpr std::array<std::string_view, 1> kFileFields{"jobs"};
 
 constexpr std::string_view kNameRule =
     "1 to 128 letters, digits, - _ . that begin with a letter or digit and are not only digits";
+// No spaces: names with one are the control plane's own.
+constexpr std::string_view kModelRule =
+    "a name of 1 to 253 bytes, UTF-8 without spaces and control characters";
 constexpr std::string_view kCommandRule =
     "the program and its arguments, such as [python3, train.py], or one text for the shell";
 constexpr std::string_view kDeadlineRule =
@@ -201,8 +204,10 @@ class JobReader {
 
   void read_training() {
     const auto iterations = fields_.integer("iterations", 1, kMostIterations);
-    const auto model =
-        fields_.get("model", JobTree::is_text, kPlainNameRule, text_that(is_plain_name));
+    const auto is_model = [](std::string_view text) {
+      return is_plain_name(text) && text.find(' ') == std::string_view::npos;
+    };
+    const auto model = fields_.get("model", JobTree::is_text, kModelRule, text_that(is_model));
     const auto batch = fields_.integer("batch", 0, kMostGlobalBatch);
     const auto rigid = fields_.get("rigid", JobTree::is_truth, "true or false", parse_truth);
     read_throughput();

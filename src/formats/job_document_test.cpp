@@ -187,6 +187,7 @@ TEST(JobDocument, ValuesHaveLimits) {
   EXPECT_THAT(with("iterations: 5\nthroughput: {1: 0}"), HasSubstr("throughput.1 is \"0\""));
   EXPECT_THAT(with("iterations: 5\nthroughput: {1: 1, 01: 2}"), HasSubstr("given twice"));
   EXPECT_THAT(with("iterations: 5\nthroughput: {}"), HasSubstr("throughput is \"a map\""));
+  EXPECT_THAT(with("iterations: 5\nmodel: any program"), HasSubstr("without spaces"));
   EXPECT_THAT(with("iterations: 0"), HasSubstr("an integer from 1 to"));
   EXPECT_THAT(with("duration: 0s"), HasSubstr("more than 0s"));
   EXPECT_THAT(with("duration: 1h\ndeadline: tomorrow"), HasSubstr("2026-11-15T09:00:00Z"));
@@ -265,7 +266,7 @@ JobDocument any_job() {
   if (job.is_training) {
     job.is_rigid = *rc::gen::arbitrary<bool>();
     job.iterations = *rc::gen::inRange<std::int64_t>(1, kMostIterations + 1);
-    job.curve = {*rc::gen::elementOf(std::vector<std::string>{job.name, "bert", "a \"b\""}),
+    job.curve = {*rc::gen::elementOf(std::vector<std::string>{job.name, "bert", "a\"b\""}),
                  *rc::gen::inRange<std::int64_t>(0, kMostGlobalBatch + 1)};
     if (*rc::gen::arbitrary<bool>()) {
       std::vector<CurvePoint> points{{job.gpus, IterationRate{1}}};

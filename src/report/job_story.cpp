@@ -135,7 +135,7 @@ void JobStoryCollector::note(const Record& record, const JobReleased& released) 
   if (candidate == nullptr) return;
   candidate->story.end_reason = record.reason;
   candidate->story.ended =
-      record.reason.code == ReasonCode::cancelled ? record.at : end_of(*candidate, record.at);
+      JobStory::is_given_up(record.reason) ? record.at : end_of(*candidate, record.at);
 }
 
 void JobStoryCollector::note(const Record&, const CurveAdopted& adopted) {

@@ -54,7 +54,11 @@ struct JobStory {
   Reason end_reason;
   Time told_until;  // the last moment that the records tell of
 
-  bool is_finished() const { return ended && end_reason.code != ReasonCode::cancelled; }
+  bool is_finished() const { return ended && !is_given_up(end_reason); }
+  // It ended before its work was done.
+  static bool is_given_up(const Reason& reason) {
+    return reason.code == ReasonCode::cancelled || reason.code == ReasonCode::failed;
+  }
   bool has_deadline() const { return spec->deadline_kind != DeadlineKind::none; }
   GpuBlock block() const { return changes.empty() ? kNoGpus : changes.back().block; }
   std::optional<Time> started() const;

@@ -92,7 +92,10 @@ Result<std::string> story_json(const JobStory& story, const StoryContext& contex
   }
   json["started_s"] = seconds(story.started());
   json["finished_s"] = story.is_finished() ? seconds(*story.ended) : Json(nullptr);
-  if (story.ended && !story.is_finished()) json["cancelled_s"] = seconds(*story.ended);
+  if (story.ended && !story.is_finished()) {
+    const bool has_failed = story.end_reason.code == ReasonCode::failed;
+    json[has_failed ? "failed_s" : "cancelled_s"] = seconds(*story.ended);
+  }
   if (story.is_finished() && story.has_deadline())
     json["slack_s"] = to_seconds(story.spec->deadline - *story.ended);
   if (story.warned) {

@@ -66,12 +66,20 @@ bool has_plan(const JobStory& story) {
   return !story.plans.empty() && story.answer != Answer::unpromised;
 }
 
+// The control plane lets any program make a thousand iterations per second, under a name that no
+// model can have.
 std::string asked_text(const JobStory& story) {
   const TrainingSpec& spec = *story.spec;
-  std::string text =
-      fmt::format("{} (job {}) asks to train {} with batch {} for {} iterations{}.\n", spec.name,
-                  story.id.value, spec.curve.model, spec.curve.global_batch, spec.iterations,
-                  spec.is_rigid ? fmt::format(" on exactly {} GPUs", spec.asked_gpus) : "");
+  const std::string what =
+      spec.curve == CurveKey{"any program", 0}
+          ? fmt::format("run a program for {}",
+                        length_text(std::chrono::milliseconds{spec.iterations}))
+          : fmt::format("train {} with batch {} for {} iterations", spec.curve.model,
+                        spec.curve.global_batch, spec.iterations);
+  std::string text = fmt::format(
+      "{} (job {}) asks to {}{}.\n", spec.name, story.id.value, what,
+      spec.is_rigid ? " on exactly " + counted(static_cast<std::size_t>(spec.asked_gpus), "GPU")
+                    : "");
   text += fmt::format("It came at {}", clock_text(story.came));
   if (!story.has_deadline()) return text + " and has no deadline.\n";
   const bool is_soft = spec.deadline_kind == DeadlineKind::soft;
@@ -247,7 +255,11 @@ std::string end_text(const JobStory& story, const StoryContext& context) {
            fmt::format("It finished at {}{}.\n", clock_text(*story.ended),
                        story.has_deadline() ? ", " + beside_deadline(story, *story.ended) : "");
   }
-  if (story.ended) return text + fmt::format("It was cancelled at {}.\n", clock_text(*story.ended));
+  if (story.ended) {
+    const bool has_failed = story.end_reason.code == ReasonCode::failed;
+    return text + fmt::format("It {} at {}.\n", has_failed ? "failed" : "was cancelled",
+                              clock_text(*story.ended));
+  }
   text += fmt::format("This is as of {}. ", clock_text(story.told_until));
   text += story.block().is_none()
               ? waiting_text(story)
