@@ -144,6 +144,27 @@ TEST_F(Story, AJobMayBeNamedByItsNumberUnlessThatIsAName) {
   EXPECT_FALSE(JobStoryCollector{"z"}.story());
 }
 
+TEST_F(Story, AJobThatFailedDidNotFinish) {
+  hear(0, accepted(1, "a"));
+  hear(0, JobResized{JobId{1}, 1, {0, 1}}, {ReasonCode::left_over, 0});
+  hear(60, JobReleased{JobId{1}}, {ReasonCode::failed, 0});
+  EXPECT_THAT(text(), HasSubstr("It failed at 1m.\n"));
+  const auto json = nlohmann::json::parse(*story_json(*collector_.story(), context_))["explain"];
+  EXPECT_EQ(json["failed_s"], 60);
+  EXPECT_EQ(json["finished_s"], nullptr);
+}
+
+TEST_F(Story, AProgramThatTrainsNothingIsToldByItsLength) {
+  TrainingAccepted job = accepted(1, "a");
+  TrainingSpec spec = *job.spec;
+  spec.curve = {"any program", 0};
+  spec.iterations = 90'000;
+  spec.is_rigid = true;
+  job.spec = std::make_shared<const TrainingSpec>(spec);
+  hear(0, job);
+  EXPECT_THAT(text(), HasSubstr("a (job 1) asks to run a program for 1m30s on exactly 1 GPU.\n"));
+}
+
 TEST_F(Story, WithSlotsTheEndIsWhenTheWorkWasDoneNotWhenItWasHeard) {
   collector_ = JobStoryCollector{"a", from_seconds(60)};
   const auto curve = std::make_shared<const Curve>(
