@@ -10,6 +10,8 @@
 
 #include <chrono>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <thread>
 
 #include "transport/http_client.h"
@@ -27,6 +29,11 @@ std::string first_line(const fs::path& file) {
   std::string line;
   std::getline(in, line);
   return line;
+}
+
+std::string whole_file(const fs::path& file) {
+  std::ifstream in{file};
+  return {std::istreambuf_iterator<char>{in}, {}};
 }
 
 tl::unexpected<Error> failed(std::string what) {
@@ -53,6 +60,7 @@ Result<RunningServer> RunningServer::start(const fs::path& program, const fs::pa
   posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, 1, 2);
   RunningServer server;
+  server.state_ = state;
   const auto begin = Clock::now();
   const int error =
       posix_spawn(&server.pid_, arguments[0], &files, nullptr, arguments.data(), environ);
@@ -81,12 +89,14 @@ Result<RunningServer> RunningServer::start(const fs::path& program, const fs::pa
 
 RunningServer::RunningServer(RunningServer&& other) noexcept
     : pid_{std::exchange(other.pid_, -1)},
+      state_{std::move(other.state_)},
       port_{other.port_},
       token_{std::move(other.token_)},
       start_seconds_{other.start_seconds_} {}
 
 RunningServer::~RunningServer() {
   kill_now();
+  if (!state_.empty()) end_jobs();
 }
 
 void RunningServer::kill_now() {
@@ -108,16 +118,60 @@ double RunningServer::resident_mib() const {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
+// The fields of /proc/PID/stat from the fourth on, that is behind the name and the state.
+std::vector<double> RunningServer::stat_fields() const {
+  const std::string all = whole_file(fmt::format("/proc/{}/stat", pid_));
+  std::vector<double> fields(20, 0);
+  const std::size_t name_end = all.rfind(')');
+  if (name_end == std::string::npos) return fields;
+  std::istringstream in{all.substr(name_end + 4)};
+  for (double& field : fields) in >> field;
+  return fields;
+}
+
 double RunningServer::cpu_seconds() const {
-  std::ifstream file{fmt::format("/proc/{}/stat", pid_)};
-  std::string all{std::istreambuf_iterator<char>{file}, {}};
-  std::istringstream fields{all.substr(all.rfind(')') + 2)};
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const auto fields = stat_fields();
+  return (fields[10] + fields[11]) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+double RunningServer::children_cpu_seconds() const {
+  const auto fields = stat_fields();
+  return (fields[12] + fields[13]) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+long RunningServer::threads() const {
+  return static_cast<long>(stat_fields()[16]);
+}
+
+long RunningServer::descriptors() const {
+  std::error_code error;
+  return std::distance(fs::directory_iterator{fmt::format("/proc/{}/fd", pid_), error}, {});
+}
+
+std::vector<int> RunningServer::job_processes() const {
+  std::vector<int> found;
+  const std::string id = first_line(state_ / "engine" / "id");
+  if (id.empty()) return found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator{"/proc", error}) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string environment = whole_file(entry.path() / "environ");
+    if (environment.find("WEIR_SUPERVISOR=" + id) != std::string::npos ||
+        environment.find("WEIR_TOKEN=" + id) != std::string::npos)
+      found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+// Again until there are none: one of them may have been about to start another.
+void RunningServer::end_jobs() const {
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<int> processes = job_processes();
+    if (processes.empty()) return;
+    for (const int process : processes) kill(process, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
 }
 
 }  // namespace weir::bench

@@ -19,18 +19,30 @@ class RunningServer {
                                      const std::vector<std::string>& options);
   RunningServer(RunningServer&& other) noexcept;
   RunningServer& operator=(RunningServer&&) = delete;
-  ~RunningServer();  // kill -9
+  ~RunningServer();  // kill -9, and the jobs with it
+
+  int pid() const { return pid_; }
 
   std::uint16_t port() const { return port_; }
+  const std::string& token() const { return token_; }
   std::string authorization() const;                       // a header line, with its end
   double start_seconds() const { return start_seconds_; }  // from the exec to the first answer
   double resident_mib() const;
-  double cpu_seconds() const;
-  void kill_now();
+  double cpu_seconds() const;           // its own
+  double children_cpu_seconds() const;  // of supervisors and jobs that it has waited for
+  long descriptors() const;
+  long threads() const;
+  void kill_now();  // its jobs go on, as they must
+
+  // Supervisors and jobs that belong to its state folder, whoever their parent is.
+  std::vector<int> job_processes() const;
+  void end_jobs() const;
 
  private:
   RunningServer() = default;
+  std::vector<double> stat_fields() const;
   int pid_ = -1;
+  std::filesystem::path state_;
   std::uint16_t port_ = 0;
   std::string token_;
   double start_seconds_ = 0;

@@ -105,19 +105,25 @@ void long_past(const fs::path& program, const fs::path& folder) {
 
 }  // namespace
 
-// serve_bench WEIR [REQUESTS]
+// serve_bench WEIR [REQUESTS [PART]]; parts are submissions and past, or all
 int main(int argc, char** argv) {
-  if (argc < 2) return 2;
-  const fs::path program = argv[1];
+  const std::string_view part = argc > 3 ? argv[3] : "all";
+  if (argc < 2 || (part != "submissions" && part != "past" && part != "all")) {
+    fmt::print(stderr, "serve_bench WEIR [REQUESTS [submissions|past|all]]\n");
+    return 2;
+  }
+  const fs::path program = fs::absolute(argv[1]);
   const std::size_t requests = argc > 2 ? std::stoul(argv[2]) : 50'000;
   std::string name = (fs::temp_directory_path() / "weir-serve-bench-XXXXXX").string();
   const fs::path folder = mkdtemp(name.data());
-  submissions(program, folder, "without deadline", R"({"name":"x","command":["sleep","100000"]})",
-              requests);
-  submissions(program, folder, "deadline promised or refused",
-              R"({"name":"x","command":["sleep","60"],"duration":"60s","deadline":"6h"})",
-              requests / 10);
-  long_past(program, folder);
+  if (part != "past") {
+    submissions(program, folder, "without deadline", R"({"name":"x","command":["sleep","100000"]})",
+                requests);
+    submissions(program, folder, "deadline promised or refused",
+                R"({"name":"x","command":["sleep","60"],"duration":"60s","deadline":"6h"})",
+                requests / 10);
+  }
+  if (part != "submissions") long_past(program, folder);
   std::error_code ignored;
   fs::remove_all(folder, ignored);
   return is_ok ? 0 : 1;

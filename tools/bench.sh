@@ -16,7 +16,42 @@ shopt -s nullglob
 programs=(build/release/bin/*_bench)
 [[ ${#programs[@]} -gt 0 ]] || { echo "bench: no benchmark programs in build/release/bin" >&2; exit 1; }
 for program in "${programs[@]}"; do
+  [[ $program != */serve_bench ]] || continue
   echo
   echo "== $(basename "$program")"
   "$program" "$@"
 done
+
+# The server beside Slurm, in turns; then the server alone with a long past.
+readonly bin=build/release/bin rounds=3 promised=10
+rate_of() { sed -n "s|^$1.* \([0-9]*\) /s .*|\1|p"; }
+echo
+echo "== serve_bench"
+slurm_folder=$(mktemp -d)
+trap 'rm -rf "$slurm_folder"' EXIT
+chmod 755 "$slurm_folder"
+ratios=()
+for ((round = 1; round <= rounds; ++round)); do
+  echo "-- round $round of $rounds, load $(cut -d' ' -f1 /proc/loadavg)"
+  ours=$("$bin/serve_bench" "$bin/weir" 50000 submissions) || { echo "$ours"; exit 1; }
+  echo "$ours"
+  status=0
+  peer=$(SLURM_FOLDER=$slurm_folder bench/slurm_submit.sh "$bin") || status=$?
+  echo "$peer"
+  if [[ $status -eq 77 ]]; then
+    echo "no ratio: there is no Slurm to compare with"
+    break
+  fi
+  [[ $status -eq 0 ]] || exit 1
+  best=$({ rate_of slurmrestd <<<"$peer"; rate_of sbatch <<<"$peer"; } | sort -n | tail -n 1)
+  ratios+=("$(rate_of 'submit, durable: without deadline' <<<"$ours" | awk -v peer="$best" '{printf "%.1f", $1 / peer}')")
+done
+if [[ ${#ratios[@]} -gt 0 ]]; then
+  median=$(printf '%s\n' "${ratios[@]}" | sort -n | sed -n "$((${#ratios[@]} / 2 + 1))p")
+  echo "durable submissions, to the better of sbatch and slurmrestd: ${ratios[*]}; median ${median}x, promised ${promised}x"
+fi
+"$bin/serve_bench" "$bin/weir" 50000 past
+if [[ ${#ratios[@]} -gt 0 ]] && awk -v m="$median" -v p="$promised" 'BEGIN {exit !(m < p)}'; then
+  echo "  NOT MET: at least ${promised}x the better of sbatch and slurmrestd"
+  exit 1
+fi

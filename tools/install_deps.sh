@@ -27,8 +27,11 @@ declare -A packages=(
   [nightly]="lcov"
   # A clean machine inside this one: tools/fresh_machine.sh.
   [chroot]="debootstrap"
+  # The peer of `make bench`. Its packages may start munge as a service; the benchmark uses none of them
+  # but its own.
+  [slurm]="slurmctld slurmd slurm-client slurmrestd slurm-wlm-jwt-plugin munge"
 )
-readonly all_groups="core tests format clang tidy nightly chroot"
+readonly all_groups="core tests format clang tidy nightly chroot slurm"
 
 fail() {
   echo "install_deps: $*" >&2
