@@ -16,6 +16,8 @@ for page in README.md docs/tasks/*.md; do
   cp -r examples "$work/examples"
   awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" >"$work/commands.sh"
   awk '/^```$/ { on = !on && !sh; sh = 0; next } /^```sh$/ { sh = 1 } on' "$page" >"$work/shown.txt"
+  # Servers that a page starts keep to its folder, and end with it.
+  export WEIR_STATE=$work/state XDG_CONFIG_HOME=$work
   if (cd "$work" && bash -euo pipefail commands.sh >output.txt 2>&1 && ! grep -vxFf output.txt shown.txt); then
     echo "$page: $(wc -l <"$work/commands.sh") lines of commands work"
   else
@@ -23,6 +25,7 @@ for page in README.md docs/tasks/*.md; do
     tail -n 20 "$work/output.txt" >&2
     failed=1
   fi
+  pkill -KILL -f "weir-supervisor $work/" || true
   rm -rf "$work"
 done
 exit "$failed"

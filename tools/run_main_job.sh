@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `make run` shows: a night of training jobs with deadlines, under weir's policy and its rivals;
+# What `make run` shows: a server that runs a small day of real jobs; a night of training jobs with deadlines, under weir's policy and its rivals;
 # then every placement policy on weir's own synthetic trace and, when the public data is there, on
 # Alibaba's openb trace (1,213 nodes, 6,212 GPUs). Prints the tables and writes a report for each.
 # Needs the release build.
@@ -15,6 +15,9 @@ readonly nodes=$openb/openb_node_list_gpu_node.csv.gz
 readonly tasks=$openb/openb_pod_list_default.csv.gz
 
 mkdir -p out
+echo "== weir serve: real jobs on this machine"
+tools/run_live_demo.sh build/release/bin
+echo
 echo "== a night of training jobs with deadlines: who keeps its promises?"
 "$weir" simulate --cluster 4x8xA100 --jobs examples/night.yaml --curves examples/curves --policy all \
   --report out/deadlines.html

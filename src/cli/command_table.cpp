@@ -10,6 +10,7 @@
 #include "cli/client_context.h"
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
+#include "cli/log_commands.h"
 #include "cli/policies_command.h"
 #include "cli/serve_command.h"
 #include "cli/simulate_command.h"
@@ -369,7 +370,8 @@ std::vector<Command> all_commands() {
       {completion_spec(), completion_command},
       {help_spec(), help_command},
   };
-  const std::vector<Command> clients = client_commands();
+  std::vector<Command> clients = client_commands();
+  for (Command& command : log_commands()) clients.push_back(std::move(command));
   const auto simulate = std::find_if(table.begin(), table.end(), [](const Command& command) {
     return command.spec.name == "simulate";
   });

@@ -29,7 +29,7 @@ namespace weir::cli {
 namespace {
 
 constexpr std::array kOnlyWithJobs = {
-    "jobs",           "cluster",     "curves",    "slot",       "gate",
+    "from-log",       "jobs",        "cluster",   "curves",     "slot", "gate",
     "counter-offers", "provisional", "job-speed", "speed-seed", "log"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "seeds",    "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
@@ -91,9 +91,16 @@ Diagnostics check_options(const OptionValues& options) {
   const auto needs = [&](const char* option, const char* what) {
     if (!options.has(option)) mistakes.add({{}, 0, fmt::format("--{}", option), {}, what});
   };
-  needs("jobs", "the training jobs to play, a CSV trace or a YAML file");
-  needs("cluster", "the cluster for --jobs: 16x4xT4, or a cluster file");
-  needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
+  if (options.has("from-log")) {
+    for (const char* option : {"jobs", "cluster", "curves"}) {
+      if (options.is_given(option))
+        mistakes.add({{}, 0, fmt::format("--{}", option), {}, "to be left out with --from-log"});
+    }
+  } else {
+    needs("jobs", "the training jobs to play, a CSV trace or a YAML file");
+    needs("cluster", "the cluster for --jobs: 16x4xT4, or a cluster file");
+    needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
+  }
   check_training_rules(options, mistakes);
   check_policies(options, mistakes);
   check_outputs(options, mistakes);
@@ -119,6 +126,26 @@ std::vector<simulate::TrainingSweepRun> sweep(const TrainingSetup& setup,
   for (std::size_t i = 0; i < runs.size(); ++i)
     runs[i].jobs_file = setup.jobs_files[i / config.policies.size()];
   return runs;
+}
+
+// How well the simulator foretells what really happened, where it plays the same policy.
+std::string truth_text(const TrainingSetup& setup,
+                       const std::vector<simulate::TrainingSweepRun>& runs) {
+  std::string text;
+  if (!setup.history) return text;
+  for (const simulate::TrainingSweepRun& run : runs) {
+    if (run.outcome.policy != setup.history->header.policy) continue;
+    std::vector<std::optional<Time>> played;
+    for (const auto& job : run.outcome.by_job) played.push_back(job.finished);
+    const auto foretold = simulate::compare_finishes(*setup.history, played);
+    text += fmt::format(
+        "live: the log's own policy is {}; finish times of {} jobs are foretold within {:.1f} % "
+        "(mean), {:.1f} % (worst), of the time from submission to finish; a start took {:.3f} s "
+        "(mean of {})\n",
+        run.outcome.policy, foretold.jobs, foretold.mean_error * 100, foretold.worst_error * 100,
+        to_seconds(setup.history->measured_cost.base), setup.history->starts);
+  }
+  return text;
 }
 
 report::ReportHeader report_header(const OptionValues& options, const TrainingSetup& setup) {
@@ -182,6 +209,7 @@ Result<void> publish(const OptionValues& options, const TrainingSetup& setup,
   }
   if (auto written = write_files(files); !written) return written;
   console.out << *text;
+  if (!options.flag("json")) console.out << truth_text(setup, runs);
   for (const OutputFile& file : files) console.err << "wrote " << file.path.string() << "\n";
   return {};
 }
@@ -206,9 +234,18 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
   const auto setup = read_training_setup(options);
   if (!setup) return tl::unexpected(setup.error());
   simulate::TrainingSweepConfig config = sweep_config(options);
+  if (setup->history) {
+    if (!options.is_given("job-speed")) config.speeds.by_row = setup->history->speeds;
+    config.planned_cost = setup->history->planned_cost;
+    config.real_cost = setup->history->measured_cost;
+    if (!options.is_given("slot")) config.training.slot = setup->history->header.slot;
+    if (!options.is_given("policy")) config.policies = {setup->history->header.policy};
+  }
   Recordings recordings;
   if (options.has("log"))
-    recordings.logs.emplace(*setup, config, options.text("log"), options.text("curves"));
+    recordings.logs.emplace(
+        *setup, config, options.text("log"),
+        setup->history ? setup->history->header.curves : options.text("curves"));
   if (options.has("report")) recordings.first_run.emplace();
   recordings.listen_to(config);
   const auto runs = sweep(*setup, config, console);

@@ -22,7 +22,13 @@ std::vector<OptionSpec> training_input_options() {
       {.name = "curves",
        .type = OptionType::file,
        .help = "How fast the models of --jobs train on 1, 2, 4, ... GPUs: a folder with a table "
-               "for each model (CSV), or Gavel's throughputs (JSON)."}};
+               "for each model (CSV), or Gavel's throughputs (JSON)."},
+      {.name = "from-log",
+       .type = OptionType::file,
+       .help =
+           "Play what a live server did, again: a log of `weir trace export`. Jobs, cluster, "
+           "speeds and costs are those of the log, instead of --jobs, --cluster and --curves. With "
+           "--job-speed 1 jobs run as their curves say, not as they did."}};
 }
 
 std::vector<OptionSpec> training_rule_options() {

@@ -74,7 +74,7 @@ Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const C
 
 std::vector<fs::path> training_input_paths(const OptionValues& options) {
   std::vector<fs::path> paths;
-  for (const char* option : {"cluster", "curves"}) {
+  for (const char* option : {"cluster", "curves", "from-log"}) {
     if (options.has(option)) paths.emplace_back(options.text(option));
   }
   if (options.has("jobs"))
@@ -83,6 +83,14 @@ std::vector<fs::path> training_input_paths(const OptionValues& options) {
 }
 
 Result<TrainingSetup> read_training_setup(const OptionValues& options) {
+  if (options.has("from-log")) {
+    auto history = simulate::read_live_history(options.text("from-log"));
+    if (!history) return tl::unexpected(std::move(history.error()));
+    TrainingSetup live{
+        history->cluster, history->curves, {history->workload}, {options.text("from-log")}, {}};
+    live.history = std::move(*history);
+    return live;
+  }
   // The mistakes of all files, not only of the first. The kind of error is that of the first.
   Error error;
   const auto keep = [&](Error found) {
@@ -97,7 +105,7 @@ Result<TrainingSetup> read_training_setup(const OptionValues& options) {
   }
   auto curves = read_pool_curves(options.text("curves"), *cluster);
   if (!curves) return tl::unexpected(std::move(curves.error()));
-  TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}};
+  TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}, {}};
   const CurveBook known = all_of(setup.curves);
   for (const std::string& file : options.texts("jobs")) {
     auto workload = formats::read_training(file, known);

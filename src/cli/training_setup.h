@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "domain/options.h"
 #include "domain/result.h"
 #include "domain/training.h"
+#include "simulate/live_history.h"
 
 namespace weir::cli {
 
@@ -19,7 +21,8 @@ struct TrainingSetup {
   Cluster cluster;
   std::vector<CurveBook> curves;  // one for each pool with GPUs, in the cluster's order
   std::vector<TrainingWorkload> workloads;
-  std::vector<std::string> jobs_files;  // one for each workload, as the user wrote it
+  std::vector<std::string> jobs_files;           // one for each workload, as the user wrote it
+  std::optional<simulate::LiveHistory> history;  // with --from-log: the one workload's
 };
 
 // Every input file the options name.
@@ -28,7 +31,7 @@ std::vector<std::filesystem::path> training_input_paths(const OptionValues& opti
 // The curves on the GPUs of each pool that has any, in the cluster's order.
 Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const Cluster& cluster);
 
-// Requires: --cluster, --jobs and --curves are given. The error lists the mistakes of all files.
+// Requires: --from-log is given, or --cluster, --jobs and --curves. The error lists the mistakes of all files.
 Result<TrainingSetup> read_training_setup(const OptionValues& options);
 
 }  // namespace weir::cli

@@ -108,19 +108,39 @@ Result<RecordLogReader> RecordLogReader::open(InputFile input) {
 }
 
 Result<std::optional<LogEntry>> RecordLogReader::next() {
-  if (is_over_) return std::nullopt;
-  const auto line = next_line();
-  if (!line || !*line) {
-    is_over_ = true;
-    if (!line) return tl::unexpected(line.error());
-    return std::nullopt;
+  while (true) {
+    auto line = next_line_of_any_kind();
+    if (!line) return tl::unexpected(std::move(line.error()));
+    if (!*line) return std::nullopt;
+    if (auto* entry = std::get_if<LogEntry>(&(*line)->what)) return std::move(*entry);
   }
-  auto entry = read_entry(**line);
-  if (!entry) is_over_ = true;
-  return entry;
 }
 
-Result<std::optional<LogEntry>> RecordLogReader::read_entry(std::string_view line) {
+Result<std::optional<RecordLogReader::Line>> RecordLogReader::next_line_of_any_kind() {
+  if (is_over_) return std::nullopt;
+  is_over_ = true;  // unless all goes well
+  const auto line = next_line();
+  if (!line) return tl::unexpected(line.error());
+  if (!*line) return std::nullopt;
+  // Records are numbered, events are not.
+  constexpr std::size_t kLongestStart = 40;
+  Line read{LogEntry{}, **line};
+  if ((*line)->substr(0, kLongestStart).find("\"seq\":") != std::string_view::npos) {
+    auto entry = read_entry(**line);
+    if (!entry) return tl::unexpected(std::move(entry.error()));
+    read.what = std::move(*entry);
+  } else if (auto event = read_event_line(**line)) {
+    read.what = std::move(*event);
+  } else if (auto entry = read_entry(**line)) {
+    read.what = std::move(*entry);
+  } else {
+    return tl::unexpected(std::move(entry.error()));
+  }
+  is_over_ = false;
+  return read;
+}
+
+Result<LogEntry> RecordLogReader::read_entry(std::string_view line) {
   auto entry = read_record_line(line);
   if (!entry) return in_line(entry.error());
   if (last_seq_ && entry->seq != *last_seq_ + 1) {
@@ -128,7 +148,7 @@ Result<std::optional<LogEntry>> RecordLogReader::read_entry(std::string_view lin
                              fmt::format("{}, as records follow each other", *last_seq_ + 1)));
   }
   last_seq_ = entry->seq;
-  return std::optional{std::move(*entry)};
+  return entry;
 }
 
 }  // namespace weir::formats

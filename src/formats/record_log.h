@@ -23,9 +23,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "domain/cluster.h"
+#include "domain/event.h"
 #include "domain/record.h"
 #include "domain/result.h"
 #include "formats/input_file.h"
@@ -43,6 +45,7 @@ struct RecordLogHeader {
     std::int32_t gpus_per_node = 0;       // the most
     std::int32_t stride = 1;              // the power of two at or above it
     std::vector<std::int32_t> node_gpus;  // by node, when they differ; otherwise empty
+    std::vector<std::uint64_t> node_ids;  // by node, unless they count from 1 through all pools
     friend bool operator==(const Pool&, const Pool&) = default;
   };
   // What jobs really do, in thousandths of their curve.
@@ -65,6 +68,8 @@ struct RecordLogHeader {
 
 // Every pool of the cluster, also those without GPUs: their index counts.
 std::vector<RecordLogHeader::Pool> log_pools(const Cluster& cluster);
+// The nodes with GPUs again, as far as decisions about training jobs need them.
+Cluster cluster_of(const RecordLogHeader& header);
 
 // "fits_beside_promises". Empty for a number that is no reason.
 std::string_view reason_name(ReasonCode code);
@@ -104,14 +109,22 @@ class RecordLogReader {
   static Result<RecordLogReader> open(InputFile input);
 
   const RecordLogHeader& header() const { return header_; }
-  // The next record; nothing at the end. After an error there is nothing more.
+  // The next record; nothing at the end. Events in between are passed over. After an error there is
+  // nothing more.
   Result<std::optional<LogEntry>> next();
+  // The next event or record, with its line. The log of a live run has both: an event, then the
+  // records that followed from it.
+  struct Line {
+    std::variant<Event, LogEntry> what;
+    std::string_view text;  // until the next call
+  };
+  Result<std::optional<Line>> next_line_of_any_kind();
 
  private:
   explicit RecordLogReader(InputFile input) : input_{std::move(input)} {}
 
   Result<std::optional<std::string_view>> next_line();
-  Result<std::optional<LogEntry>> read_entry(std::string_view line);
+  Result<LogEntry> read_entry(std::string_view line);
   Diagnostic mistake(std::string field, std::string found, std::string expected) const;
   tl::unexpected<Error> in_line(const Error& error) const;
 

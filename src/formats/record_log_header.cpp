@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/record_log_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <tuple>
@@ -48,11 +50,13 @@ inline constexpr auto kFields<HeaderLine> = std::tuple{
     Field{"seq", &HeaderLine::of_records, true},   Field{"time", &HeaderLine::of_records, true},
     Field{"reason", &HeaderLine::of_records, true}};
 template <>
-inline constexpr auto kFields<RecordLogHeader::Pool> = std::tuple{
-    Field{"name", &RecordLogHeader::Pool::name}, Field{"nodes", &RecordLogHeader::Pool::nodes},
-    Field{"gpus_per_node", &RecordLogHeader::Pool::gpus_per_node},
-    Field{"stride", &RecordLogHeader::Pool::stride},
-    Field{"node_gpus", &RecordLogHeader::Pool::node_gpus, true}};
+inline constexpr auto kFields<RecordLogHeader::Pool> =
+    std::tuple{Field{"name", &RecordLogHeader::Pool::name},
+               Field{"nodes", &RecordLogHeader::Pool::nodes},
+               Field{"gpus_per_node", &RecordLogHeader::Pool::gpus_per_node},
+               Field{"stride", &RecordLogHeader::Pool::stride},
+               Field{"node_gpus", &RecordLogHeader::Pool::node_gpus, true},
+               Field{"node_ids", &RecordLogHeader::Pool::node_ids, true}};
 template <>
 inline constexpr auto kFields<RecordLogHeader::Speed> =
     std::tuple{Field{"permille", &RecordLogHeader::Speed::permille},
@@ -79,6 +83,7 @@ std::vector<RecordLogHeader::Pool> log_pools(const Cluster& cluster) {
     RecordLogHeader::Pool& pool = pools[node.pool.value];
     ++pool.nodes;
     pool.node_gpus.push_back(node.gpu_count);
+    pool.node_ids.push_back(node.id.value);
     pool.gpus_per_node = std::max(pool.gpus_per_node, node.gpu_count);
   }
   for (RecordLogHeader::Pool& pool : pools) {
@@ -87,7 +92,34 @@ std::vector<RecordLogHeader::Pool> log_pools(const Cluster& cluster) {
     const auto is_full = [&](std::int32_t gpus) { return gpus == pool.gpus_per_node; };
     if (std::all_of(pool.node_gpus.begin(), pool.node_gpus.end(), is_full)) pool.node_gpus.clear();
   }
+  std::uint64_t next = 1;
+  bool counts_through = true;
+  for (const RecordLogHeader::Pool& pool : pools) {
+    for (const std::uint64_t id : pool.node_ids) counts_through = counts_through && id == next++;
+  }
+  for (RecordLogHeader::Pool& pool : pools) {
+    if (counts_through) pool.node_ids.clear();
+  }
   return pools;
+}
+
+Cluster cluster_of(const RecordLogHeader& header) {
+  Cluster cluster;
+  std::uint64_t next = 1;
+  for (const RecordLogHeader::Pool& pool : header.pools) {
+    const PoolIndex index = cluster.pool_named(pool.name);
+    const auto model = cluster.models.intern(pool.name);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(pool.nodes); ++i, ++next) {
+      Node node;
+      node.id = NodeId{i < pool.node_ids.size() ? pool.node_ids[i] : next};
+      node.name = fmt::format("{}-{}", pool.name, i + 1);
+      node.pool = index;
+      node.gpu_count = i < pool.node_gpus.size() ? pool.node_gpus[i] : pool.gpus_per_node;
+      node.model = model.value_or(kNoGpuModel);
+      cluster.nodes.push_back(std::move(node));
+    }
+  }
+  return cluster;
 }
 
 void append_header_line(std::string& out, const RecordLogHeader& header, std::string_view build) {

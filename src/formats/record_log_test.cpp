@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "formats/log_codec.h"
 #include "formats/log_generators_testing.h"
 #include "formats/temporary_file_testing.h"
 
@@ -255,6 +256,7 @@ TEST(RecordLog, ListsThePoolsOfACluster) {
   const auto model = *cluster.models.intern("T4");
   const auto add = [&](const std::string& pool, std::int32_t gpus) {
     Node node;
+    node.id = NodeId{cluster.nodes.size() + 1};
     node.pool = cluster.pool_named(pool);
     node.gpu_count = gpus;
     if (gpus > 0) node.model = model;
@@ -266,8 +268,35 @@ TEST(RecordLog, ListsThePoolsOfACluster) {
   add("even", 4);
   add("odd", 2);
   const std::vector<RecordLogHeader::Pool> expected{
-      {"cpu", 0, 0, 1, {}}, {"even", 2, 4, 4, {}}, {"odd", 2, 6, 8, {6, 2}}};
+      {"cpu", 0, 0, 1, {}, {}}, {"even", 2, 4, 4, {}, {2, 4}}, {"odd", 2, 6, 8, {6, 2}, {3, 5}}};
   EXPECT_EQ(log_pools(cluster), expected);
+  RecordLogHeader header;
+  header.pools = expected;
+  EXPECT_EQ(log_pools(cluster_of(header)), expected) << "and the cluster has the same pools again";
+}
+
+TEST(RecordLog, IdsThatCountThroughThePoolsAreNotWritten) {
+  RecordLogHeader header;
+  header.pools = {{"A100", 2, 8, 8, {}, {}}, {"T4", 1, 4, 4, {}, {}}};
+  EXPECT_EQ(log_pools(cluster_of(header)), header.pools);
+}
+
+TEST(RecordLog, EventsStandBetweenTheRecordsTheyCaused) {
+  std::string text = written(small_header(), {});
+  append_event_line(text, Event{Time{}, JobFinished{JobId{3}}});
+  text += '\n';
+  append_record_line(text, Record{Time{}, {}, JobReleased{JobId{3}}}, 1, "0.1.0");
+  text += '\n';
+  auto log = read(text);
+  ASSERT_TRUE(log) << mistakes_of(log);
+  ASSERT_EQ(log->entries.size(), 1U) << "who reads records passes over events";
+  auto reader = RecordLogReader::open(InputFile::from_memory("log", text).value());
+  ASSERT_TRUE(reader);
+  const auto event = reader->next_line_of_any_kind();
+  ASSERT_TRUE(event && *event && std::holds_alternative<Event>((*event)->what));
+  const auto record = reader->next_line_of_any_kind();
+  ASSERT_TRUE(record && *record && std::holds_alternative<LogEntry>((*record)->what));
+  EXPECT_THAT(std::string{(*record)->text}, HasSubstr("\"seq\":1"));
 }
 
 RC_GTEST_PROP(RecordLog, EveryRecordComesBackAndIsWrittenAsTheSameBytes, ()) {

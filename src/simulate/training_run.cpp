@@ -23,10 +23,8 @@ class TrainingRun {
               const std::vector<CurveBook>& curves, const TrainingRunConfig& config)
       : workload_{workload},
         config_{config},
-        core_{core_config(config),
-              schedule::initial_state_for_training(
-                  cluster, schedule::find_training_policy(config.policy)->size_rule())},
-        engine_{core_.state().training.rescale_cost} {
+        core_{core_config(config), initial_state(cluster, config)},
+        engine_{config.real_cost.value_or(core_.state().training.rescale_cost)} {
     outcome_.policy = config.policy;
     speeds_ = job_speeds(workload, config.speeds);
     outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
@@ -81,6 +79,13 @@ class TrainingRun {
     core.training_policy = schedule::find_training_policy(config.policy);
     core.training = config.training;
     return core;
+  }
+
+  static schedule::State initial_state(const Cluster& cluster, const TrainingRunConfig& config) {
+    auto state = schedule::initial_state_for_training(
+        cluster, schedule::find_training_policy(config.policy)->size_rule());
+    if (config.planned_cost) state.training.rescale_cost = *config.planned_cost;
+    return state;
   }
 
   Time aligned(Time time) const { return schedule::slot_after(time, config_.training.slot); }
@@ -233,6 +238,7 @@ class TrainingRun {
 }  // namespace
 
 std::vector<std::int64_t> job_speeds(const TrainingWorkload& workload, const JobSpeeds& speeds) {
+  if (!speeds.by_row.empty()) return speeds.by_row;
   SeededRng rng{speeds.seed};
   const std::int64_t spread = speeds.most_permille - speeds.least_permille;
   std::vector<std::int64_t> drawn;

@@ -31,6 +31,7 @@ struct JobSpeeds {
   std::int64_t least_permille = 1000;
   std::int64_t most_permille = 1000;
   std::uint64_t seed = 42;
+  std::vector<std::int64_t> by_row{};  // known, not drawn; the others apply when it is empty
 };
 
 struct TrainingRunConfig {
@@ -38,6 +39,10 @@ struct TrainingRunConfig {
   schedule::TrainingConfig training;
   JobSpeeds speeds;
   std::vector<NodeOutage> outages;
+  // What a change of GPUs is planned to cost, and what it really costs. By default both are what the
+  // cluster's size makes usual.
+  std::optional<schedule::RescaleCost> planned_cost;
+  std::optional<schedule::RescaleCost> real_cost;
   // Each record, as it is made.
   std::function<void(const Record&)> on_record;
   // The state after each decision.

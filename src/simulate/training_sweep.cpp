@@ -21,6 +21,8 @@ std::vector<TrainingSweepRun> sweep_training(const Cluster& cluster,
     run.policy = config.policies[i % config.policies.size()];
     run.training = config.training;
     run.speeds = config.speeds;
+    run.planned_cost = config.planned_cost;
+    run.real_cost = config.real_cost;
     if (config.observer) run.on_record = config.observer(i);
     const auto start = std::chrono::steady_clock::now();
     TrainingOutcome outcome = run_training(cluster, workload, curves, run);

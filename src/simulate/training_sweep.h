@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct TrainingSweepConfig {
   std::vector<std::string> policies;
   schedule::TrainingConfig training;
   JobSpeeds speeds;
+  std::optional<schedule::RescaleCost> planned_cost;
+  std::optional<schedule::RescaleCost> real_cost;
   unsigned threads = 0;  // 0 = one per core
   bool timing = false;   // keep TrainingSweepRun::timing
   // Called before each run with its position in the result; what it returns hears every record of

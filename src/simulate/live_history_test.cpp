@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/live_history.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "formats/cluster_shorthand.h"
+#include "formats/log_codec.h"
+#include "formats/temporary_file_testing.h"
+#include "schedule/core/core.h"
+#include "schedule/place/policies.h"
+#include "schedule/policies/training_policies.h"
+#include "simulate/training_run.h"
+
+namespace weir::simulate {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Time kStart{std::chrono::hours{490'000}};
+const CurveKey kModel{"bert", 128};
+
+// A live run as the control plane writes it: every event, then what followed from it.
+class LiveRun {
+ public:
+  LiveRun() {
+    header_.pools = formats::log_pools(formats::parse_cluster_shorthand("1x4xCPU").value());
+    header_.policy = "weir";
+    schedule::CoreConfig config;
+    config.policy = schedule::placement_policies().front().policy;
+    config.training_policy = schedule::find_training_policy("weir");
+    core_.emplace(config, schedule::initial_state_for_training(formats::cluster_of(header_)));
+    tell(Duration{0}, RescaleCostMeasured{seconds{1}, Duration{0}});
+    const Curve curve{{{1, IterationRate{10'000'000}}, {2, IterationRate{20'000'000}}},
+                      CurveOrigin::measured};
+    tell(Duration{0}, CurveUpdated{PoolIndex{0}, kModel, curve});
+  }
+
+  template <class What>
+  std::vector<Record> tell(Duration after, What what) {
+    const Event event{kStart + after, what};
+    auto records = core_->handle(event);
+    formats::append_event_line(lines_, event);
+    lines_ += '\n';
+    for (const Record& record : records) {
+      formats::append_record_line(lines_, record, ++seq_, "0.1.0");
+      lines_ += '\n';
+    }
+    return records;
+  }
+
+  void submit(Duration after, std::string name, std::int64_t iterations) {
+    TrainingSpec spec;
+    spec.name = std::move(name);
+    spec.curve = kModel;
+    spec.iterations = iterations;
+    spec.is_rigid = true;
+    tell(after, TrainingSubmitted{spec});
+    tell(after, TimerFired{});
+  }
+
+  std::string text() const {
+    std::ostringstream out;
+    formats::RecordLogWriter{out, "0.1.0"}.write(header_);
+    return out.str() + lines_;
+  }
+
+ private:
+  formats::RecordLogHeader header_;
+  std::optional<schedule::Core> core_;
+  std::string lines_;
+  std::uint64_t seq_ = 0;
+};
+
+// Two jobs of 100 iterations: 10 s at the curve's rate. The first is as fast, the second half as fast; starts
+// take 200 ms.
+LiveRun two_jobs() {
+  LiveRun run;
+  run.submit(Duration{0}, "swift", 100);
+  run.tell(milliseconds{200}, RanksReady{JobId{1}, 1});
+  run.submit(seconds{1}, "slow", 100);
+  run.tell(milliseconds{1200}, RanksReady{JobId{2}, 1});
+  run.tell(milliseconds{10'200}, JobFinished{JobId{1}});
+  run.tell(milliseconds{10'200}, TimerFired{});
+  run.tell(milliseconds{21'200}, JobFinished{JobId{2}});
+  return run;
+}
+
+class LiveHistoryFile : public ::testing::Test {
+ protected:
+  Result<LiveHistory> read(const std::string& text) {
+    return read_live_history(folder_.write("live.jsonl", text));
+  }
+  formats::TemporaryFolder folder_;
+};
+
+TEST_F(LiveHistoryFile, SaysWhoCameHowFastTheyWereAndWhatStartsCost) {
+  const auto history = read(two_jobs().text());
+  ASSERT_TRUE(history) << to_string(history.error().details);
+  ASSERT_EQ(history->workload.jobs.size(), 2U);
+  EXPECT_EQ(history->workload.jobs[1].submitted, kStart + seconds{1});
+  EXPECT_THAT(history->speeds, ::testing::ElementsAre(1000, 500));
+  EXPECT_EQ(history->measured_cost.base, milliseconds{200});
+  EXPECT_EQ(history->planned_cost.base, seconds{1});
+  EXPECT_EQ(history->finished[0], kStart + milliseconds{10'200});
+}
+
+TEST_F(LiveHistoryFile, PlayedAgainItEndsWhenItEnded) {
+  const auto history = read(two_jobs().text());
+  ASSERT_TRUE(history);
+  TrainingRunConfig config;
+  config.speeds.by_row = history->speeds;
+  config.planned_cost = history->planned_cost;
+  config.real_cost = history->measured_cost;
+  const auto outcome = run_training(history->cluster, history->workload, history->curves, config);
+  std::vector<std::optional<Time>> played;
+  for (const auto& job : outcome.by_job) played.push_back(job.finished);
+  const Foretold foretold = compare_finishes(*history, played);
+  EXPECT_EQ(foretold.jobs, 2);
+  EXPECT_LT(foretold.worst_error, 0.001);
+}
+
+TEST_F(LiveHistoryFile, AnErrorIsAShareOfTheTimeFromSubmissionToFinish) {
+  const auto history = read(two_jobs().text());
+  ASSERT_TRUE(history);
+  const Foretold foretold = compare_finishes(
+      *history, {*history->finished[0] + milliseconds{1020}, *history->finished[1]});
+  EXPECT_NEAR(foretold.mean_error, 0.05, 1e-9);
+  EXPECT_NEAR(foretold.worst_error, 0.1, 1e-9);
+}
+
+TEST_F(LiveHistoryFile, AJobThatFailedIsPlayedForAsLongAsItRan) {
+  LiveRun run;
+  run.submit(Duration{0}, "broken", 1000);
+  run.tell(Duration{0}, RanksReady{JobId{1}, 1});
+  run.tell(seconds{5}, JobFailed{JobId{1}});
+  run.submit(seconds{6}, "unlucky", 1000);
+  run.tell(seconds{6}, JobCancelled{JobId{2}});
+  const auto history = read(run.text());
+  ASSERT_TRUE(history);
+  ASSERT_EQ(history->workload.jobs.size(), 1U) << "what never ran is left out";
+  EXPECT_EQ(history->workload.jobs[0].spec.iterations, 50);
+}
+
+TEST_F(LiveHistoryFile, ALogWithoutEventsIsRefused) {
+  std::istringstream lines{two_jobs().text()};
+  std::string records;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_event = line.find("\"seq\"") == std::string::npos && !records.empty();
+    if (!is_event) records += line + "\n";
+  }
+  EXPECT_FALSE(read(records));
+}
+
+TEST_F(LiveHistoryFile, DecidedAgainTheRecordsAreTheSameBytes) {
+  const std::string text = two_jobs().text();
+  const auto replayed = replay(folder_.write("live.jsonl", text));
+  ASSERT_TRUE(replayed) << to_string(replayed.error().details);
+  EXPECT_EQ(replayed->difference, std::nullopt);
+  EXPECT_GT(replayed->records, 8);
+}
+
+TEST_F(LiveHistoryFile, AChangedOrMissingRecordIsFound) {
+  const std::string text = two_jobs().text();
+  std::string changed = text;
+  const auto at = changed.find("\"ready_at\":");
+  changed[changed.find_first_of(",}", at) - 1] ^= 1;
+  auto replayed = replay(folder_.write("live.jsonl", changed));
+  ASSERT_TRUE(replayed);
+  EXPECT_NE(replayed->difference, std::nullopt);
+  // Without its last line, of the last event's records.
+  replayed =
+      replay(folder_.write("live.jsonl", text.substr(0, text.rfind('\n', text.size() - 2) + 1)));
+  ASSERT_TRUE(replayed);
+  EXPECT_NE(replayed->difference, std::nullopt);
+}
+
+}  // namespace
+}  // namespace weir::simulate
