@@ -16,7 +16,7 @@ ifdef WEIR_DATA
   export WEIR_DATA := $(abspath $(WEIR_DATA))
 endif
 
-.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers clean
+.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers torture clean
 
 help:
 	@echo 'weir: which deadlines can be promised, and which policy strands the fewest GPUs?'
@@ -38,6 +38,7 @@ help:
 	@echo
 	@echo 'Now and then'
 	@echo '  make deps       install the Debian packages for all of the above'
+	@echo '  make torture    500 kills of the server under load, a full disk, a damaged store, a set clock'
 	@echo '  make nightly    everything that takes longer than a coffee'
 	@echo '  make clean      remove build/ and out/'
 	@echo
@@ -70,6 +71,10 @@ tsan: deps-build build/tsan/build.ninja
 bench: deps-build build/release/build.ninja
 	@cmake --build --preset release -j $(JOBS)
 	@tools/bench.sh
+
+torture: deps-build build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target weir weir-supervisor weir-torture-job
+	@tests/torture/torture.py --bin build/release/bin
 
 fuzz: deps-fuzz
 	@tools/fuzz.sh "$${FUZZ_SECONDS:-10}"

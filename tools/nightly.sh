@@ -33,6 +33,7 @@ step "every header compiles on its own" make headers
 step "clang-tidy" make tidy
 step "coverage" make coverage
 step "published results: 17 lists, 8 policies, 10 seeds" tools/check_sweep.py
+step "torture: kills, full disk, damage, clock" make torture
 step "benchmarks" make bench
 step "fuzzing, $fuzz_seconds s per target" tools/fuzz.sh "$fuzz_seconds"
 
