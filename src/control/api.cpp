@@ -35,13 +35,21 @@ HttpResponse json_response(int status, std::string body) {
 }
 
 HttpResponse unavailable(std::string_view detail) {
+  while (detail.ends_with('\n')) detail.remove_suffix(1);
   HttpResponse response = problem(503, "", detail);
   response.headers.add("Retry-After", "1");
   return response;
 }
 
+// All mistakes in one text, for a problem's detail.
+std::string text_of(const Diagnostics& details) {
+  std::string text = to_string(details);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 HttpResponse store_trouble(const Error& error) {
-  return unavailable("the store cannot be read: " + to_string(error.details));
+  return unavailable("the store cannot be read: " + text_of(error.details));
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -115,7 +123,9 @@ std::string digest_of(std::string_view text) {
 bool is_json(const HttpRequest& request) {
   const auto type = request.headers.find("Content-Type");
   if (!type) return true;
-  return transport::same_header_name(type->substr(0, type->find(';')), "application/json");
+  std::string_view name = type->substr(0, type->find(';'));
+  while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
+  return transport::same_header_name(name, "application/json");
 }
 
 // The job in the body; answers and returns nothing when it is not one.
@@ -129,6 +139,29 @@ std::optional<formats::JobDocument> read_document(const HttpRequest& request,
   if (document) return std::move(*document);
   responder.send(problem(400, "", "the job has mistakes", document.error().details));
   return std::nullopt;
+}
+
+// The one field of a request for a backup; empty when it is not one.
+std::string backup_file(const std::string& body) {
+  int keys = 0;
+  const auto count_keys = [&](int, nlohmann::json::parse_event_t event, const nlohmann::json&) {
+    keys += event == nlohmann::json::parse_event_t::key ? 1 : 0;
+    return true;
+  };
+  const auto json = nlohmann::json::parse(body, count_keys, false);
+  if (!json.is_object() || keys != 1 || !json.contains("file") || !json["file"].is_string())
+    return {};
+  const auto& file = json["file"].get_ref<const std::string&>();
+  const bool is_path = file.starts_with('/') && file.find('\0') == std::string::npos;
+  return is_path && file.size() <= formats::kLongestPath ? file : std::string{};
+}
+
+// Methods that clients make up must not fill the memory with counters.
+std::string_view known_method(std::string_view method) {
+  constexpr std::string_view kKnown[] = {"GET",   "HEAD",   "POST",   "PUT",
+                                         "PATCH", "DELETE", "OPTIONS"};
+  const auto at = std::find(std::begin(kKnown), std::end(kKnown), method);
+  return at == std::end(kKnown) ? "other" : *at;
 }
 
 void append_time(nlohmann::ordered_json& json, const char* key, const std::optional<Time>& time) {
@@ -203,13 +236,18 @@ Api::Api(ApiOptions options, Controller& controller, Store& store, Engine& engin
       engine_{engine},
       metrics_{metrics},
       reader_{std::move(reader)},
-      hub_{std::move(hub_reader), controller.log_end()} {
-  controller_.on_commit([this](LogPosition end) { hub_.advance(end); });
+      hub_{std::make_shared<EventHub>(std::move(hub_reader), controller.log_end())} {
+  // The loop may be in the callback when the API goes.
+  controller_.on_commit([hub = hub_](LogPosition end) { hub->advance(end); });
+}
+
+Api::~Api() {
+  stop();
 }
 
 void Api::stop() {
   controller_.on_commit({});
-  hub_.stop();
+  hub_->stop();
 }
 
 transport::Router Api::router() {
@@ -247,7 +285,7 @@ std::optional<HttpResponse> Api::authorise(const Request& request) const {
   if (request.segments.size() == 1 && request.segments.front() == "healthz") return std::nullopt;
   const auto given = request.headers.find("Authorization");
   constexpr std::string_view kBearer = "Bearer ";
-  if (given && given->starts_with(kBearer) &&
+  if (given && transport::same_header_name(given->substr(0, kBearer.size()), kBearer) &&
       same_secret(options_.token, given->substr(kBearer.size()))) {
     return std::nullopt;
   }
@@ -264,7 +302,7 @@ void Api::note_access(const transport::AccessEntry& entry) {
   const std::string route{entry.route.empty() ? "none" : entry.route};
   metrics_
       .counter("weir_http_requests_total", "Requests answered, by route and status.",
-               {{"method", std::string{entry.method}},
+               {{"method", std::string{known_method(entry.method)}},
                 {"route", route},
                 {"status", fmt::format("{}", entry.status)}})
       .add();
@@ -275,12 +313,15 @@ void Api::note_access(const transport::AccessEntry& entry) {
 }
 
 void Api::health(Request, Responder responder) {
-  const Health health = controller_.health();
+  Health health = controller_.health();
+  while (health.detail.ends_with('\n')) health.detail.pop_back();
   nlohmann::ordered_json json;
   json["status"] = health.is_ok ? "ok" : "unavailable";
   if (!health.detail.empty()) json["detail"] = health.detail;
   json["version"] = options_.version;
-  responder.send(json_response(health.is_ok ? 200 : 503, json.dump()));
+  responder.send(
+      json_response(health.is_ok ? 200 : 503,
+                    json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
 }
 
 void Api::metrics(Request, Responder responder) {
@@ -300,7 +341,7 @@ void Api::metrics(Request, Responder responder) {
   metrics_.gauge("weir_store_bytes", "Size of the store.")
       .set(static_cast<double>(store_.size_bytes()));
   metrics_.gauge("weir_watchers", "Clients that follow the events.")
-      .set(static_cast<double>(hub_.watchers()));
+      .set(static_cast<double>(hub_->watchers()));
   metrics_.gauge("weir_resident_memory_bytes", "Memory of the server.").set(resident_bytes());
   metrics_.gauge("weir_healthy", "1 when work is accepted.")
       .set(controller_.health().is_ok ? 1 : 0);
@@ -339,7 +380,7 @@ void Api::submit(Request request, Responder responder) {
       case SubmitAnswer::Kind::malformed:
         return shared->send(problem(422, "", "the job cannot run here", answer.errors));
       case SubmitAnswer::Kind::unavailable:
-        return shared->send(unavailable(to_string(answer.errors)));
+        return shared->send(unavailable(text_of(answer.errors)));
     }
   });
 }
@@ -378,9 +419,18 @@ std::optional<JobId> Api::find_job(const Request& request, Responder& responder)
   if (const auto number = whole_number(text); number && *number > 0) {
     const JobId id{static_cast<std::uint64_t>(*number)};
     const auto view = reader_->job_view(id);
-    if (view && *view) return id;
-  } else if (const auto named = reader_->job_named(text); named && *named) {
-    return **named;
+    if (!view) {
+      responder.send(store_trouble(view.error()));
+      return std::nullopt;
+    }
+    if (*view) return id;
+  } else {
+    const auto named = reader_->job_named(text);
+    if (!named) {
+      responder.send(store_trouble(named.error()));
+      return std::nullopt;
+    }
+    if (*named) return **named;
   }
   responder.send(problem(
       404, "", fmt::format("there is no job \"{}\"; `weir jobs` lists them", text.substr(0, 128))));
@@ -404,7 +454,8 @@ void Api::document(Request request, Responder responder) {
   if (!job) return;
   const std::lock_guard lock{reading_};
   const auto document = reader_->job_document(*job);
-  if (!document || !*document) return responder.send(problem(404, "", "the job is gone"));
+  if (!document) return responder.send(store_trouble(document.error()));
+  if (!*document) return responder.send(problem(404, "", "the job is gone"));
   responder.send(json_response(200, **document));
 }
 
@@ -446,7 +497,7 @@ void Api::logs(Request request, Responder responder) {
   const auto chunk = engine_.read_log(place, static_cast<std::size_t>(limit));
   if (!chunk) {
     return responder.send(
-        problem(404, "", "there is no such log: " + to_string(chunk.error().details)));
+        problem(404, "", "there is no such log: " + text_of(chunk.error().details)));
   }
   HttpResponse response{200, "application/octet-stream", chunk->bytes, {}};
   const auto next = chunk->offset + static_cast<std::int64_t>(chunk->bytes.size());
@@ -465,7 +516,7 @@ void Api::dry_run(Request request, Responder responder) {
     if (!answer) {
       return shared->send(
           answer.error().code == ErrorCode::unavailable
-              ? unavailable(to_string(answer.error().details))
+              ? unavailable(text_of(answer.error().details))
               : problem(422, "", "the job cannot run here", answer.error().details));
     }
     const DryRunAnswer& run = answer->answer;
@@ -490,6 +541,9 @@ void Api::dry_run(Request request, Responder responder) {
 void Api::nodes(Request, Responder responder) {
   auto shared = std::make_shared<Responder>(std::move(responder));
   controller_.nodes([shared](const std::vector<NodeUse>& nodes) {
+    // A cluster has nodes.
+    if (nodes.empty())
+      return shared->send(unavailable("the server is stopping, or cannot write its store"));
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const NodeUse& node : nodes) {
       nlohmann::ordered_json json;
@@ -547,10 +601,10 @@ void Api::events(Request request, Responder responder) {
     }
     after = *number;
   }
-  const auto start = after < 0 ? hub_.end().record : static_cast<std::uint64_t>(after);
+  const auto start = after < 0 ? hub_->end().record : static_cast<std::uint64_t>(after);
   std::optional<JobId> only;
   if (job > 0) only = JobId{static_cast<std::uint64_t>(job)};
-  hub_.watch(responder.stream(transport::event_stream_head()), start, only);
+  hub_->watch(responder.stream(transport::event_stream_head()), start, only);
 }
 
 void Api::log(Request, Responder responder) {
@@ -562,21 +616,21 @@ void Api::log(Request, Responder responder) {
 }
 
 void Api::backup(Request request, Responder responder) {
-  const auto body = nlohmann::json::parse(request.body, nullptr, false);
-  const bool is_right = is_json(request) && body.is_object() && body.size() == 1 &&
-                        body.contains("file") && body["file"].is_string() &&
-                        body["file"].get<std::string>().starts_with('/');
-  if (!is_right) {
-    return responder.send(problem(
-        400, "",
-        R"(send {"file": "/path/on/the/server"}: an absolute path that does not exist yet)"));
+  if (!is_json(request)) {
+    return responder.send(problem(415, "", "send the name of the file as application/json"));
   }
-  const auto file = body["file"].get<std::string>();
+  const std::string file = backup_file(request.body);
+  if (file.empty()) {
+    Diagnostics mistakes;
+    mistakes.add({"body", 0, "file", "", "an absolute path that does not exist yet"});
+    return responder.send(
+        problem(400, "", R"(send {"file": "/path/on/the/server"} and nothing else)", mistakes));
+  }
   auto shared = std::make_shared<Responder>(std::move(responder));
   controller_.backup(file, [shared, file](const Result<void>& done) {
     if (!done) {
       const bool is_theirs = done.error().code == ErrorCode::bad_input;
-      return shared->send(problem(is_theirs ? 409 : 503, "", to_string(done.error().details)));
+      return shared->send(problem(is_theirs ? 409 : 503, "", text_of(done.error().details)));
     }
     std::error_code ignored;
     nlohmann::ordered_json json;

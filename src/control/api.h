@@ -33,6 +33,7 @@ class Api {
   // Requires: all of them outlive the API, and the server stops before it goes.
   static Result<std::unique_ptr<Api>> make(ApiOptions options, Controller& controller, Store& store,
                                            Engine& engine, Metrics& metrics);
+  ~Api();
 
   transport::Router router();
   // For HttpServerOptions: who may do what, and what was done.
@@ -76,7 +77,7 @@ class Api {
   Metrics& metrics_;
   std::mutex reading_;
   std::unique_ptr<StoreReader> reader_;
-  EventHub hub_;
+  std::shared_ptr<EventHub> hub_;
 };
 
 }  // namespace weir::control

@@ -117,7 +117,8 @@ Result<void> Controller::recover(const ClockSource& clocks) {
   if (!recovered) return tl::unexpected<Error>(std::move(recovered.error()));
   recovered_ = std::move(*recovered);
   recovered_.jobs = recovered_.state.jobs.size();
-  if (!clock_) clock_.emplace(recovered_.clock, clocks);
+  // Also after a batch that could not be stored: a step of the wall clock in it is seen again.
+  if (!clock_ || recovered_.clock) clock_.emplace(recovered_.clock, clocks);
   now_ = recovered_.clock ? std::max(recovered_.clock->now, clock_->now()) : clock_->now();
   forget_at_ = now_ + kForgetEvery;
   core_ = std::make_unique<schedule::Core>(core_config(), std::move(recovered_.state));
@@ -127,7 +128,9 @@ Result<void> Controller::recover(const ClockSource& clocks) {
     const std::lock_guard lock{mutex_};
     log_end_ = recovered_.end;
   }
-  return restore_live_jobs();
+  auto restored = restore_live_jobs();
+  is_as_stored_ = restored.has_value();
+  return restored;
 }
 
 Result<void> Controller::restore_live_jobs() {
@@ -216,7 +219,7 @@ void Controller::dry_run(formats::JobDocument document,
     details.add({"", 0, "", std::move(why), "try again later"});
     return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
   };
-  const bool is_posted = post(LookItem{[this, answer, busy, document = std::move(document)] {
+  const auto look = [this, answer, busy, document = std::move(document)] {
     auto spec = training_spec(document, core_->state().training, now_, *clock_);
     if (!spec) return answer(tl::unexpected<Error>(std::move(spec.error())));
     // The fork is made here and used there.
@@ -229,12 +232,14 @@ void Controller::dry_run(formats::JobDocument document,
                              wall_ahead});
         });
     if (!is_accepted) answer(busy("too many dry runs are waiting"));
-  }});
+  };
+  const auto refuse = [answer, busy] { answer(busy("the store cannot be written")); };
+  const bool is_posted = post(LookItem{look, refuse});
   if (!is_posted) answer(busy("the server is stopping or overloaded"));
 }
 
 void Controller::nodes(std::function<void(std::vector<NodeUse>)> answer) {
-  const bool is_posted = post(LookItem{[this, answer] {
+  const auto look = [this, answer] {
     const schedule::TrainingState& training = core_->state().training;
     std::vector<NodeUse> all;
     std::unordered_map<NodeId, std::size_t> place;
@@ -254,20 +259,20 @@ void Controller::nodes(std::function<void(std::vector<NodeUse>)> answer) {
         for (const GpuAddress& gpu : addresses(pool.pool->id, training.job(id).block)) {
           auto& users = all[place.at(gpu.node)].users;
           if (users.empty() || users.back().job != id)
-            users.push_back({id, live_.at(id).status.name, {}});
+            users.push_back({id, training.job(id).spec->name, {}});
           users.back().gpus.push_back(gpu.gpu);
         }
       }
     }
     answer(std::move(all));
-  }});
-  if (!is_posted) answer({});
+  };
+  const auto refuse = [answer] { answer({}); };
+  if (!post(LookItem{look, refuse})) refuse();
 }
 
 void Controller::backup(std::string file, std::function<void(Result<void>)> answer) {
-  const bool is_posted =
-      post(LookItem{[this, answer, file = std::move(file)] { answer(store_.backup(file)); }});
-  if (is_posted) return;
+  const auto look = [this, answer, file = std::move(file)] { answer(store_.backup(file)); };
+  if (post(LookItem{look, look})) return;
   Diagnostics details;
   details.add({"", 0, "", "the server is stopping or overloaded", "try again later"});
   answer(tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)}));
@@ -328,7 +333,9 @@ void Controller::run() {
           } else if (auto* report = std::get_if<RunReport>(&item)) {
             unprocessed_.push_back(*report);
           } else if (auto* look = std::get_if<LookItem>(&item)) {
-            look->look();
+            is_as_stored_ ? look->look() : look->refuse();
+          } else if (std::holds_alternative<SnapshotItem>(item)) {
+            snapshot_is_under_way_ = false;  // a later one will do
           }
         }
         continue;
@@ -337,7 +344,9 @@ void Controller::run() {
     begin_batch();
     notice_clock();
     if (std::exchange(is_new_, false)) introduce();
-    for (RunReport& report : std::exchange(unprocessed_, {})) items.emplace_back(report);
+    // What was reported before anything here was asked for comes first.
+    items.insert(items.begin(), unprocessed_.begin(), unprocessed_.end());
+    unprocessed_.clear();
     for (Item& item : items) process(item);
     decide_if_due();
     finish_batch(items);
@@ -372,8 +381,18 @@ void Controller::begin_batch() {
   now_ = std::max(now_, clock_->now());
 }
 
+// Promises keep the scheduler's time. The wall clock has another name for it from now on.
 void Controller::notice_clock() {
-  if (const auto step = clock_->take_step()) tell(ClockStepped{*step});
+  const auto step = clock_->take_step();
+  if (!step) return;
+  tell(ClockStepped{*step});
+  for (auto& [id, job] : live_) {
+    JobStatus& status = job.status;
+    if (status.deadline_kind != DeadlineKind::none) status.deadline += *step;
+    if (status.expected_start) *status.expected_start += *step;
+    if (status.expected_finish) *status.expected_finish += *step;
+    if (!std::exchange(job.is_changed, true)) changed_.push_back(id);
+  }
 }
 
 // What the configuration knows and the scheduler does not: curves, and what a change of GPUs costs.
@@ -499,7 +518,8 @@ void Controller::process(NodeItem& item) {
       item.is_drain ? tell(NodeDrained{item.node}) : tell(NodeReturned{item.node});
   NodeAnswer answer;
   for (const Record& record : records) {
-    answer.changed = answer.changed || !std::holds_alternative<EventIgnored>(record.what);
+    answer.changed = answer.changed || std::holds_alternative<PoolNodeClosed>(record.what) ||
+                     std::holds_alternative<PoolNodeOpened>(record.what);
     if (const auto* risk = std::get_if<PromiseAtRisk>(&record.what))
       answer.at_risk.push_back(risk->job);
   }
@@ -507,9 +527,9 @@ void Controller::process(NodeItem& item) {
   refusals_.push_back([to = item.answer] { to({true, false, {}}); });
 }
 
+// Not told by a batch that fails: it would show what never happened.
 void Controller::process(LookItem& item) {
   answers_.push_back(item.look);
-  refusals_.push_back(item.look);
 }
 
 void Controller::process(SnapshotItem& item) {
@@ -520,11 +540,14 @@ void Controller::process(SnapshotItem& item) {
 
 void Controller::process(RunReport& report) {
   LiveJob* job = find(report.job);
-  if (std::holds_alternative<RunStopped>(report.what)) {
-    if (job == nullptr) over_.push_back(report.job);  // cancelled, and gone
+  if (job == nullptr) {
+    // Cancelled, and now gone; or its end was stored and the engine had not heard of it yet.
+    const bool is_gone = std::holds_alternative<RunStopped>(report.what) ||
+                         std::holds_alternative<RunEnded>(report.what);
+    if (is_gone) over_.push_back(report.job);
     return;
   }
-  if (job == nullptr || is_over(job->status.phase)) return;
+  if (is_over(job->status.phase)) return;
   if (job->status.generation != report.generation) return;  // late
   if (std::holds_alternative<RunReady>(report.what)) {
     tell(RanksReady{report.job, report.generation});
@@ -578,8 +601,8 @@ void Controller::decide_if_due() {
   tell(TimerFired{});
   const double seconds = seconds_since(start);
   needs_decision_ = false;
-  // Deciding may take a quarter of the loop's time, no more.
-  const auto pause = std::chrono::nanoseconds{static_cast<std::int64_t>(seconds * 3e9)};
+  // Deciding may take a tenth of the loop's time, no more: with a long queue, submissions would wait for it.
+  const auto pause = std::chrono::nanoseconds{static_cast<std::int64_t>(seconds * 9e9)};
   decide_after_ = now_ + std::max<Duration>(config_.least_pause, pause);
   metrics_.histogram("weir_allocation_seconds", "Time to decide who has which GPUs.")
       .observe(seconds);
@@ -605,18 +628,17 @@ void Controller::finish_batch(std::vector<Item>& items) {
   for (const JobId id : changed_) {
     if (is_over(live_.at(id).status.phase)) live_.erase(id);
   }
+  std::function<void(LogPosition)> callback;
+  {
+    // Whoever is answered finds the log as it is now.
+    const std::lock_guard lock{mutex_};
+    callback = on_commit_;
+    log_end_ = store_.end();
+  }
   for (const RunOrder& order : orders_) engine_.order(order);
   for (const JobId id : over_) engine_.forget(id);
   for (const auto& answer : answers_) answer();
-  if (!batch_.decisions.empty()) {
-    std::function<void(LogPosition)> callback;
-    {
-      const std::lock_guard lock{mutex_};
-      callback = on_commit_;
-      log_end_ = store_.end();
-    }
-    if (callback) callback(store_.end());
-  }
+  if (callback && !batch_.decisions.empty()) callback(store_.end());
   metrics_.gauge("weir_gpus_in_use", "GPUs that jobs have.").set(static_cast<double>(gpus_in_use_));
   metrics_.gauge("weir_jobs_live", "Jobs that are not over.")
       .set(static_cast<double>(live_.size()));
@@ -632,6 +654,13 @@ void Controller::give_up_batch(const Error& error, std::vector<Item>& items) {
     trouble_ = to_string(error.details);
   }
   metrics_.counter("weir_commit_failures_total", "Batches that could not be stored.").add();
+  is_as_stored_ = false;
+  {
+    const std::lock_guard lock{mutex_};
+    for (auto item = items.rbegin(); item != items.rend(); ++item) {
+      if (std::holds_alternative<LookItem>(*item)) inbox_.push_front(std::move(*item));
+    }
+  }
   for (Item& item : items) {
     if (auto* report = std::get_if<RunReport>(&item)) unprocessed_.push_back(std::move(*report));
   }

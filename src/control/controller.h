@@ -121,7 +121,7 @@ class Controller final : public EngineListener {
   void drain(NodeId node, std::function<void(NodeAnswer)> answer);
   void undrain(NodeId node, std::function<void(NodeAnswer)> answer);
   void dry_run(formats::JobDocument document, std::function<void(Result<ShownDryRun>)> answer);
-  void nodes(std::function<void(std::vector<NodeUse>)> answer);
+  void nodes(std::function<void(std::vector<NodeUse>)> answer);  // none: unavailable
   void backup(std::string file, std::function<void(Result<void>)> answer);
 
   void on_report(const RunReport& report) override;
@@ -149,9 +149,11 @@ class Controller final : public EngineListener {
     bool is_drain = true;
     std::function<void(NodeAnswer)> answer;
   };
-  // Something to do on the loop's thread that changes nothing.
+  // Something to do on the loop's thread that changes nothing. Refused while the core is ahead of what
+  // could be stored.
   struct LookItem {
     std::function<void()> look;
+    std::function<void()> refuse;
   };
   struct SnapshotItem {
     std::uint64_t entry = 0;
@@ -223,7 +225,8 @@ class Controller final : public EngineListener {
   Time now_;
   Time decide_after_ = Time::min();
   bool needs_decision_ = true;
-  bool is_new_ = true;  // the core has not been told of the configuration
+  bool is_new_ = true;        // the core has not been told of the configuration
+  bool is_as_stored_ = true;  // the core is; not after a batch that could not be stored
   std::int64_t gpus_in_use_ = 0;
   LogPosition snapshot_at_;
   bool snapshot_is_under_way_ = false;
