@@ -1,0 +1,666 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The API against its contract: starts the real `weir serve`, calls every operation of
+docs/openapi.yaml with every status that can be brought about, and compares status, content type and
+body with what is written there. Fields that the contract does not know are failures, and so are
+statuses that nobody saw.
+
+  tests/api_contract.py WEIR          needs PyYAML (python3-yaml); without it exit code 77: skipped
+"""
+import http.client
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PATIENCE_S = 60
+
+
+# ---- The server
+
+
+class Server:
+    """`weir serve` with a state folder of its own; leaves no process behind."""
+
+    def __init__(self, weir, cluster="1x4xCPU"):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-test-"))
+        self.state = self.folder / "state"
+        self.stderr = open(self.folder / "stderr", "w+b")
+        # Python ignores SIGXFSZ, and so does the server: a write beyond the limit is an error.
+        self.process = subprocess.Popen(
+            [weir, "serve", "--state", self.state, "--cluster", cluster, "--port", "0", "--rescale", "0s"],
+            stdin=subprocess.DEVNULL, stdout=self.stderr, stderr=self.stderr, restore_signals=False)
+        until = time.monotonic() + PATIENCE_S
+        while not (self.state / "url").exists() or not (self.state / "url").read_text().endswith("\n"):
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError("the server did not start:\n" + self.messages())
+            time.sleep(0.02)
+        url = urllib.parse.urlsplit((self.state / "url").read_text().strip())
+        self.host, self.port = url.hostname, url.port
+        self.token = (self.state / "token").read_text().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def messages(self):
+        self.stderr.flush()
+        return (self.folder / "stderr").read_text(errors="replace")
+
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def resident_kib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+
+    def limit_files(self, most_bytes):
+        """No file of the server may grow beyond that; None: as before."""
+        hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)[1]
+        soft = hard if most_bytes is None else most_bytes
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+    def ask(self, method, target, body=None, headers=None, token="", timeout=PATIENCE_S):
+        """One request on a connection of its own. token: "" is the right one, None: none."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        try:
+            connection.putrequest(method, target, skip_accept_encoding=True)
+            for name, value in (headers or {}).items():
+                connection.putheader(name, value)
+            if token is not None:
+                connection.putheader("Authorization", "Bearer " + (token or self.token))
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders()
+            if body is not None:
+                connection.send(body)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def ask_json(self, method, target, value, headers=None, **more):
+        headers = {"Content-Type": "application/json", **(headers or {})}
+        return self.ask(method, target, json.dumps(value).encode(), headers, **more)
+
+    def raw(self, data, timeout=PATIENCE_S, shuts_down=False):
+        """Bytes as they are; what comes back until the server hangs up or has answered once."""
+        with socket.create_connection((self.host, self.port), timeout=timeout) as connection:
+            for piece in [data] if isinstance(data, bytes) else data:
+                try:
+                    connection.sendall(piece)
+                except OSError:
+                    break  # it has heard enough
+            if shuts_down:
+                connection.shutdown(socket.SHUT_WR)
+            return read_answer(connection)
+
+    def wait_for(self, what, test):
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            found = test()
+            if found:
+                return found
+            if time.monotonic() > until:
+                raise RuntimeError(f"waited in vain for {what}")
+            time.sleep(0.02)
+
+    def stop(self):
+        try:
+            if self.is_alive():
+                self.limit_files(None)
+                for phase in ("running", "queued", "paused", "waiting"):
+                    page = self.ask("GET", f"/v1/jobs?limit=1000&phase={phase}").json()
+                    for job in page["jobs"]:
+                        self.ask("POST", f"/v1/jobs/{job['id']}/cancel")
+                self.wait_for("the jobs to end", lambda: not self.processes())
+        finally:
+            if self.is_alive():
+                self.process.send_signal(signal.SIGTERM)
+            try:
+                self.exit_code = self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.exit_code = self.process.wait()
+            for pid in self.processes():
+                os.kill(pid, signal.SIGKILL)
+            self.last_words = self.messages()
+            self.stderr.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def processes(self):
+        """Supervisors of this state folder."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == self.process.pid:
+                continue
+            try:
+                if str(self.state).encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+        return found
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+        self.content_type = response.headers.get("Content-Type", "").split(";")[0]
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __str__(self):
+        return f"{self.status} {self.content_type} {self.body[:600]!r}"
+
+
+def read_answer(connection):
+    """The answer on a socket, or None when it was closed without one."""
+    response = http.client.HTTPResponse(connection)
+    try:
+        response.begin()
+        return Answer(response)
+    except (http.client.HTTPException, ConnectionError):
+        return None
+    finally:
+        response.close()
+
+
+# ---- The contract
+
+TYPES = {
+    "object": lambda v: isinstance(v, dict),
+    "array": lambda v: isinstance(v, list),
+    "string": lambda v: isinstance(v, str),
+    "boolean": lambda v: isinstance(v, bool),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+}
+KNOWN_WORDS = {
+    "type", "enum", "required", "properties", "additionalProperties", "propertyNames", "items", "oneOf", "anyOf", "not",
+    "if", "then", "dependentRequired", "pattern", "format", "minLength", "maxLength", "minimum", "maximum",
+    "exclusiveMinimum", "minItems", "minProperties", "maxProperties", "$ref",
+    # which say nothing about validity
+    "description", "default", "examples", "title", "$schema", "$id"}
+DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+
+
+class Contract:
+    def __init__(self):
+        import yaml
+        self.files = {"openapi.yaml": yaml.safe_load((ROOT / "docs/openapi.yaml").read_text()),
+                      "reference/job.schema.json": json.loads((ROOT / "docs/reference/job.schema.json").read_text())}
+        self.paths = self.files["openapi.yaml"]["paths"]
+        self.operations = {}
+        for path, methods in self.paths.items():
+            for method, operation in methods.items():
+                if method != "parameters":
+                    self.operations[operation["operationId"]] = (method.upper(), path, operation)
+
+    def find(self, reference, file="openapi.yaml"):
+        name, _, pointer = reference.partition("#")
+        node = self.files[name or file]
+        for part in pointer.strip("/").split("/") if pointer else []:
+            node = node[part]
+        return node, name or file
+
+    def check(self, schema, value, where="", is_closed=False, file="openapi.yaml"):
+        """The mistakes. is_closed: objects have no fields but those that are written down."""
+        unknown = set(schema) - KNOWN_WORDS
+        if unknown:
+            raise RuntimeError(f"the checker does not know {unknown}")
+        if "$ref" in schema:
+            target, file = self.find(schema["$ref"], file)
+            return self.check(target, value, where, is_closed, file)
+        mistakes = []
+
+        def note(text):
+            mistakes.append(f"{where or 'body'}: {text}")
+
+        def inner(part, inside, place, closed=is_closed):
+            return self.check(part, inside, place, closed, file)
+
+        if "type" in schema and not TYPES[schema["type"]](value):
+            note(f"{value!r} is no {schema['type']}")
+            return mistakes
+        if "enum" in schema and value not in schema["enum"]:
+            note(f"{value!r} is none of {schema['enum']}")
+        if isinstance(value, str):
+            if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", 1 << 60):
+                note(f"has {len(value)} characters")
+            if "pattern" in schema and not re.search(schema["pattern"].replace("$", r"\Z"), value):
+                note(f"{value!r} does not match {schema['pattern']}")
+            if schema.get("format") == "date-time" and not DATE_TIME.fullmatch(value):
+                note(f"{value!r} is no time")
+        if TYPES["number"](value):
+            if value < schema.get("minimum", value) or value > schema.get("maximum", value):
+                note(f"{value!r} is out of range")
+            if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+                note(f"{value!r} is out of range")
+        if isinstance(value, list):
+            if len(value) < schema.get("minItems", 0):
+                note("has too few items")
+            for i, item in enumerate(value):
+                mistakes += inner(schema.get("items", {}), item, f"{where}[{i}]")
+        if isinstance(value, dict):
+            if not schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", 1 << 60):
+                note(f"has {len(value)} fields")
+            for name in schema.get("required", []):
+                if name not in value:
+                    note(f"{name} is missing")
+            for name, others in schema.get("dependentRequired", {}).items():
+                if name in value and not set(others) <= set(value):
+                    note(f"{name} is there without {others}")
+            properties = schema.get("properties", {})
+            others = schema.get("additionalProperties", not (is_closed and "properties" in schema))
+            for name, part in value.items():
+                place = f"{where}.{name}"
+                if "propertyNames" in schema:
+                    mistakes += inner(schema["propertyNames"], name, place)
+                if name in properties:
+                    mistakes += inner(properties[name], part, place)
+                elif others is False:
+                    note(f"{name} is not in the contract")
+                elif isinstance(others, dict):
+                    mistakes += inner(others, part, place)
+
+        def fits(part):
+            return not inner(part, value, where, False)
+
+        if "oneOf" in schema and sum(map(fits, schema["oneOf"])) != 1:
+            note("fits not exactly one of oneOf")
+        if "anyOf" in schema and not any(map(fits, schema["anyOf"])):
+            note("fits none of anyOf")
+        if "not" in schema and fits(schema["not"]):
+            note("fits what it must not")
+        if "if" in schema and fits(schema["if"]):
+            mistakes += inner(schema.get("then", {}), value, where)
+        return mistakes
+
+    def check_answer(self, operation_id, answer):
+        _, _, operation = self.operations[operation_id]
+        response = operation["responses"].get(str(answer.status))
+        if response is None:
+            return [f"status {answer.status} is not in the contract"]
+        if "$ref" in response:
+            response, _ = self.find(response["$ref"])
+        content = response.get("content", {}).get(answer.content_type)
+        if content is None:
+            return [f"content type {answer.content_type!r} is not in the contract"]
+        mistakes = []
+        for name, header in response.get("headers", {}).items():
+            text = answer.headers.get(name)
+            if text is None:
+                mistakes.append(f"header {name} is missing")
+            elif header["schema"]["type"] == "integer" and not re.fullmatch(r"-?\d+", text):
+                mistakes.append(f"header {name} is {text!r}")
+            elif header["schema"]["type"] == "boolean" and text not in ("true", "false"):
+                mistakes.append(f"header {name} is {text!r}")
+        if answer.content_type.endswith("json") and "ndjson" not in answer.content_type:
+            value = json.loads(answer.body)
+            mistakes += self.check(content["schema"], value, is_closed=True)
+            if answer.content_type == "application/problem+json" and value.get("status") != answer.status:
+                mistakes.append("the problem's status is another one")
+        return mistakes
+
+
+class Checks:
+    def __init__(self):
+        self.count = 0
+        self.failures = []
+
+    def that(self, holds, text):
+        self.count += 1
+        if not holds:
+            self.failures.append(text)
+            print("FAILED:", text)
+
+    def equal(self, found, expected, text):
+        self.that(found == expected, f"{text}: {found!r}, expected {expected!r}")
+
+    def conclude(self, name):
+        print(f"{name}: {self.count} checks, {len(self.failures)} failed")
+        return 1 if self.failures else 0
+
+
+# ---- The test
+
+SECOND = {"name": "short", "command": ["sh", "-c", "echo hello; sleep 0.2"], "duration": "1s"}
+# Statuses of the contract that cannot be brought about from outside, and why.
+NOT_PROVOKED = {
+    # The store can be written, but not read.
+    **{(operation, 503): "unreadable store" for operation in
+       ("jobs", "job", "document", "records", "logs", "log")},
+}
+
+
+class ContractTest:
+    def __init__(self, server):
+        self.server = server
+        self.contract = Contract()
+        self.checks = Checks()
+        self.seen = set()
+
+    def call(self, operation_id, status, path=None, query="", body=None, headers=None, token="", content_type=None):
+        """Calls the operation and checks the answer against the contract."""
+        method, pattern, _ = self.contract.operations[operation_id]
+        target = pattern
+        for name, value in (path or {}).items():
+            target = target.replace("{%s}" % name, urllib.parse.quote(str(value), safe=""))
+        if isinstance(body, bytes):
+            answer = self.server.ask(method, target + query, body,
+                                     {"Content-Type": "application/json", **(headers or {})}, token=token)
+        elif body is not None:
+            answer = self.server.ask_json(method, target + query, body, headers, token=token)
+        else:
+            answer = self.server.ask(method, target + query, None, headers, token=token)
+        name = f"{operation_id} ({method} {target + query})"
+        self.checks.equal(answer.status, status, f"{name}: status; {answer}")
+        if content_type:
+            self.checks.equal(answer.content_type, content_type, f"{name}: content type")
+        for mistake in self.contract.check_answer(operation_id, answer):
+            self.checks.that(False, f"{name}: {answer.status}: {mistake}")
+        self.seen.add((operation_id, answer.status))
+        return answer
+
+    def run(self):
+        self.jobs()
+        self.reading()
+        self.nodes()
+        self.events()
+        self.backup()
+        self.unauthorised()
+        self.wrong_bodies()
+        self.full_disk()
+        self.routes()
+        self.job_schema()
+        self.coverage()
+        self.checks.that(self.server.is_alive(), "the server is there still")
+
+    def submit(self, status, job, **more):
+        return self.call("submit", status, body=job, **more)
+
+    def jobs(self):
+        first = self.submit(201, SECOND, headers={"Idempotency-Key": "first"}).json()
+        again = self.submit(200, SECOND, headers={"Idempotency-Key": "first"}).json()
+        self.checks.equal(again["id"], first["id"], "the same key gives the same job")
+        self.submit(409, {**SECOND, "name": "other"}, headers={"Idempotency-Key": "first"})
+        self.submit(400, {**SECOND, "gpsu": 1})
+        refused = self.submit(422, {**SECOND, "duration": "10m", "deadline": "1m"}, content_type="application/json").json()
+        self.checks.equal(refused["phase"], "refused", "phase of a refused job")
+        self.checks.that("earliest_deadline" in refused, "a refusal has a counter-offer")
+        self.submit(422, {**SECOND, "gpus": 1024}, content_type="application/problem+json")
+        promised = self.submit(201, {**SECOND, "name": "promised", "duration": "20s", "deadline": "10m"}).json()
+        self.checks.equal(promised["promised"], True, "a feasible deadline is promised")
+        trained = self.submit(201, {"name": "trained", "command": "sleep 60", "iterations": 500,
+                                    "throughput": {"1": 10, "2": 19}, "deadline": "1h", "kind": "soft"}).json()
+        self.submit(201, {"name": "unknown", "command": "true", "iterations": 5, "model": "unheard"})
+        failing = self.submit(201, {"name": "failing", "command": "exit 3", "retries": 1}).json()
+        self.submit(201, {"name": "absent", "command": ["weir-no-such-program"]})
+        self.over(failing["id"])
+        self.call("cancel", 200, {"job": trained["id"]})
+        self.over(first["id"])
+        finished = self.call("job", 200, {"job": first["id"]}).json()
+        self.checks.equal(finished["phase"], "finished", "phase of the first job")
+        self.checks.equal(self.call("job", 200, {"job": "trained"}).json()["phase"], "cancelled", "by name")
+        failed = self.call("job", 200, {"job": "failing"}).json()
+        self.checks.equal((failed["phase"], failed["restarts"], failed["exit"]), ("failed", 1, "exit code 3"), "failed")
+        self.call("cancel", 200, {"job": first["id"]})
+        self.call("cancel", 404, {"job": 999999})
+        for dry, answer in (({**SECOND, "deadline": "10m"}, "promised"), (SECOND, "queued"),
+                            ({**SECOND, "duration": "10m", "deadline": "1m"}, "refused"),
+                            ({"name": "x", "command": "true", "iterations": 5}, "waiting")):
+            self.checks.equal(self.call("dryRun", 200, body=dry).json()["answer"], answer, f"dry run of {dry}")
+        self.call("dryRun", 422, body={**SECOND, "gpus": 1024})
+        self.call("dryRun", 400, body={"name": "x"})
+
+    def over(self, job):
+        self.server.wait_for(f"job {job} to end", lambda: "ended" in self.server.ask("GET", f"/v1/jobs/{job}").json())
+
+    def reading(self):
+        self.call("health", 200, token=None)
+        self.checks.that(b"weir_http_requests_total" in self.call("metrics", 200).body, "metrics count requests")
+        page = self.call("jobs", 200, query="?limit=2").json()
+        self.checks.equal(len(page["jobs"]), 2, "a page of two")
+        seen = [job["id"] for job in page["jobs"]]
+        while "next" in page:
+            page = self.call("jobs", 200, query=f"?limit=2&after={page['next']}").json()
+            seen += [job["id"] for job in page["jobs"]]
+        self.checks.equal(seen, sorted(set(seen), reverse=True), "all pages, newest first, each job once")
+        whole = self.call("jobs", 200, query="?order=oldest&limit=1000").json()["jobs"]
+        self.checks.equal([job["id"] for job in whole], seen[::-1], "oldest first")
+        phases = self.contract.find("#/components/schemas/Phase")[0]["enum"]
+        for phase in phases:
+            jobs = self.call("jobs", 200, query=f"?phase={phase}").json()["jobs"]
+            self.checks.that(all(job["phase"] == phase for job in jobs), f"only {phase} jobs")
+        self.checks.equal(len(self.call("jobs", 200, query="?name=trained").json()["jobs"]), 1, "jobs by name")
+        self.call("jobs", 400, query="?limit=0")
+        self.call("job", 404, {"job": "nobody"})
+        document = self.call("document", 200, {"job": 1}).json()
+        self.checks.equal(document, SECOND, "the document is as it was submitted")
+        self.call("document", 404, {"job": "nobody"})
+        records = self.call("records", 200, {"job": 1}).body.decode().splitlines()
+        self.checks.that(len(records) > 2 and all(json.loads(line) for line in records), "records are lines of JSON")
+        self.call("records", 404, {"job": "nobody"})
+        logs = self.call("logs", 200, {"job": 1})
+        self.checks.equal(logs.body, b"hello\n", "what the job printed")
+        self.checks.equal(logs.headers["X-Weir-Over"], "true", "X-Weir-Over")
+        self.checks.equal(self.call("logs", 200, {"job": 1}, "?offset=-3&limit=2").body, b"lo", "the end of a log")
+        self.call("logs", 400, {"job": 1}, "?rank=-1")
+        self.call("logs", 404, {"job": 1}, "?rank=7")
+        self.call("logs", 404, {"job": "nobody"})
+        log = self.call("log", 200).body.decode().splitlines()
+        self.checks.that(len(log) > len(records) and all(json.loads(line) for line in log), "the log is lines of JSON")
+
+    def nodes(self):
+        name = self.call("nodes", 200).json()["nodes"][0]["name"]
+        running = self.submit(201, {"name": "risky", "command": "sleep 60", "duration": "50s", "deadline": "1m"}).json()
+        self.server.wait_for("a job to run", lambda: self.call("nodes", 200).json()["nodes"][0]["jobs"])
+        drained = self.call("drain", 200, {"node": name}).json()
+        self.checks.equal((drained["changed"], running["id"] in drained["at_risk"]), (True, True), f"drain: {drained}")
+        self.checks.equal(self.call("drain", 200, {"node": name}).json()["changed"], False, "drained twice")
+        self.call("job", 200, {"job": running["id"]})
+        self.checks.equal(self.call("nodes", 200).json()["nodes"][0]["up"], False, "a drained node")
+        self.checks.equal(self.call("undrain", 200, {"node": name}).json()["changed"], True, "undrain")
+        self.call("cancel", 200, {"job": running["id"]})
+        self.call("drain", 404, {"node": "nowhere"})
+        self.call("undrain", 404, {"node": "nowhere"})
+
+    def stream(self, query, headers, count):
+        """The first events of a stream."""
+        connection = http.client.HTTPConnection(self.server.host, self.server.port, timeout=PATIENCE_S)
+        try:
+            connection.request("GET", "/v1/events" + query,
+                               headers={"Authorization": "Bearer " + self.server.token, **headers})
+            response = connection.getresponse()
+            self.checks.equal(response.status, 200, "events: status")
+            self.checks.equal(response.headers["Content-Type"], "text/event-stream", "events: content type")
+            self.seen.add(("events", response.status))
+            events, fields = [], {}
+            while len(events) < count:
+                line = response.fp.readline().decode().rstrip("\r\n")
+                name, colon, value = line.partition(": ")
+                if colon:
+                    fields[name] = value
+                elif not line and "id" in fields:
+                    events.append((int(fields["id"]), fields["event"], fields["data"]))
+                    fields = {}
+            return events
+        finally:
+            connection.close()
+
+    def events(self):
+        # Chunks of the transfer begin with their length, on lines without a colon.
+        lines = [json.loads(line) for line in self.call("log", 200).body.decode().splitlines()[1:]]
+        records = [line for line in lines if "seq" in line]
+        for after in (0, 5, len(records) - 3):
+            told = self.stream(f"?after={after}", {}, 3)
+            self.checks.equal([event[0] for event in told], [after + 1, after + 2, after + 3], f"events after {after}")
+            self.checks.equal([(seq, type_) for seq, type_, _ in told],
+                              [(r["seq"], r["type"]) for r in records[after:after + 3]], "types of events")
+            self.checks.equal([json.loads(data) for _, _, data in told], records[after:after + 3], "data of events")
+        told = self.stream("", {"Last-Event-ID": "2"}, 1)
+        self.checks.equal(told[0][0], 3, "Last-Event-ID")
+        of_job = [r["seq"] for r in records if r["payload"].get("job") == 1][:3]
+        self.checks.equal([event[0] for event in self.stream("?after=0&job=1", {}, 3)], of_job, "events of one job")
+        self.call("events", 400, query="?after=x")
+        self.call("events", 400, query="?job=0")
+        self.call("events", 400, headers={"Last-Event-ID": "-1"})
+
+    def backup(self):
+        file = str(self.server.folder / "copy.db")
+        written = self.call("backup", 200, body={"file": file}).json()
+        self.checks.equal(written["bytes"], os.path.getsize(file), "bytes of the backup")
+        self.call("backup", 409, body={"file": file})
+        self.call("backup", 409, body={"file": "/nowhere/at/all"})
+        self.call("backup", 400, body={"file": "here"})
+
+    def unauthorised(self):
+        for name, (_, path, operation) in self.contract.operations.items():
+            if operation.get("security") == []:
+                continue
+            names = {part: "1" for part in re.findall(r"{(\w+)}", path)}
+            for token in (None, "wrong", self.server.token + "x", self.server.token[:-1]):
+                answer = self.call(name, 401, names, token=token)
+                self.checks.equal(answer.headers["WWW-Authenticate"], "Bearer", "WWW-Authenticate")
+
+    def wrong_bodies(self):
+        for name in ("submit", "dryRun", "backup"):
+            self.call(name, 413, body=b" " * (2 << 20))
+            self.call(name, 415, body=b"{}", headers={"Content-Type": "text/yaml"})
+
+    def full_disk(self):
+        job = self.submit(201, {"name": "sleeper", "command": "sleep 60"}).json()["id"]
+        self.server.wait_for("a job to run", lambda: self.server.ask("GET", f"/v1/jobs/{job}").json()["phase"] == "running")
+        name = self.call("nodes", 200).json()["nodes"][0]["name"]
+        before = self.call("log", 200).body
+        self.server.limit_files(0)
+        try:
+            self.submit(503, SECOND)
+            self.call("health", 503, token=None)
+            self.call("cancel", 503, {"job": job})
+            self.call("drain", 503, {"node": name})
+            self.call("nodes", 503)
+            self.call("dryRun", 503, body=SECOND)
+            self.call("undrain", 503, {"node": name})
+            self.call("backup", 503, body={"file": str(self.server.folder / "second.db")})
+            self.call("job", 200, {"job": job})
+            self.checks.equal(self.call("log", 200).body, before, "the log, after what could not be written")
+        finally:
+            self.server.limit_files(None)
+        self.server.wait_for("the server to recover", lambda: self.server.ask("GET", "/healthz").status == 200)
+        self.submit(201, SECOND)
+        self.checks.equal(self.call("cancel", 200, {"job": job}).json()["phase"], "cancelled", "cancel, afterwards")
+
+    def routes(self):
+        """Both have the same paths and methods."""
+        for path, methods in self.contract.paths.items():
+            target = re.sub(r"{\w+}", "1", path)
+            answer = self.server.ask("OPTIONS", target)
+            self.checks.equal(answer.status, 204, f"OPTIONS {path}: status")
+            allowed = set(re.split(", *", answer.headers["Allow"]))
+            expected = {method.upper() for method in methods if method != "parameters"} | {"OPTIONS"}
+            expected |= {"HEAD"} if "GET" in expected else set()
+            self.checks.equal(allowed, expected, f"OPTIONS {path}: Allow")
+            for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - expected:
+                answer = self.server.ask(method, target)
+                self.checks.equal((answer.status, answer.headers["Allow"] is not None), (405, True), f"{method} {path}")
+            if "GET" in expected and path != "/v1/events":
+                self.checks.equal(self.server.ask("HEAD", target).body, b"", f"HEAD {path}: body")
+            for other in (target + "/more", target + "s"):
+                if other != "/v1/jobs/1s":  # the name of a job
+                    self.checks.equal(self.server.ask("GET", other).status, 404, f"GET {other}")
+        for other in ("/", "/v1", "/v2/jobs", "/V1/jobs", "/v1/job", "/v1/jobs/1/nothing", "/favicon.ico"):
+            self.checks.equal(self.server.ask("GET", other).status, 404, f"GET {other}")
+        source = (ROOT / "src/control/api.cpp").read_text()
+        served = set(re.findall(r'route(?:r\.add)?\("([A-Z]+)", "(/[^"]*)"', source))
+        self.checks.equal(served, {(method, path) for method, path, _ in self.contract.operations.values()},
+                          "routes of the server and of the contract")
+
+    def job_schema(self):
+        """The schema and the server agree. What only the server can know is in `beyond`."""
+        schema = self.contract.files["reference/job.schema.json"]
+        least = {"name": "a", "command": "x"}
+        good = list(schema["examples"]) + [
+            {**least, **more} for more in (
+                {}, {"command": ["x", ""]}, {"gpus": 65536}, {"environment": {}}, {"environment": {"_A1": ""}},
+                {"iterations": 1}, {"iterations": 10000000000}, {"iterations": 1, "batch": 0, "model": "a/b:c"},
+                {"duration": "1d2h3m4.5s"}, {"duration": "1s", "deadline": "1s"}, {"duration": "1s", "rigid": True},
+                {"iterations": 1, "deadline": "2999d", "kind": "hard"}, {"retries": 10000}, {"grace": "0s"},
+                {"memory": "1024KiB"}, {"memory": "1.5GiB"}, {"ranks": "one"}, {"reports_progress": False},
+                {"name": "0a.b-c_d"}, {"name": "x" * 128}, {"directory": "/"},
+                {"iterations": 2, "throughput": {"1": 0.001, "65536": 1000000}})]
+        bad = [
+            {}, [], "x", 7, None, {"name": "a"}, {"command": "x"}, {**least, "unknown": 1}, {**least, "count": 2},
+            *({**least, **more} for more in (
+                {"name": ""}, {"name": "1"}, {"name": "-a"}, {"name": "a b"}, {"name": "x" * 129}, {"name": 7},
+                {"name": "a/b"}, {"name": ".."}, {"name": "a\n"}, {"command": ""}, {"command": []}, {"command": [1]},
+                {"command": {"a": "b"}}, {"command": None}, {"directory": "here"}, {"directory": ""}, {"directory": 1},
+                {"environment": []}, {"environment": {"1A": "x"}}, {"environment": {"A": 1}}, {"environment": {"": "x"}},
+                {"environment": {f"A{i}": "x" for i in range(257)}}, {"iterations": 0}, {"iterations": 10000000001},
+                {"iterations": "5"}, {"iterations": True}, {"iterations": 1.5}, {"model": "m"}, {"batch": 1},
+                {"throughput": {"1": 1}}, {"iterations": 1, "model": "a b"}, {"iterations": 1, "model": ""},
+                {"iterations": 1, "batch": -1}, {"iterations": 1, "throughput": {}}, {"iterations": 1, "throughput": {"1": 0}},
+                {"iterations": 1, "throughput": {"x": 1}}, {"iterations": 1, "throughput": {"1": "1"}},
+                {"iterations": 1, "throughput": {"1": 1000001}}, {"rigid": 1}, {"rigid": "true"}, {"duration": 60},
+                {"duration": "60"}, {"duration": "soon"}, {"duration": "-1s"}, {"iterations": 1, "duration": "1s"},
+                {"gpus": 0}, {"gpus": -1}, {"gpus": 65537}, {"gpus": "2"}, {"gpus": 1e30}, {"deadline": "1h"},
+                {"duration": "1s", "deadline": 5}, {"kind": "hard"}, {"duration": "1s", "deadline": "1h", "kind": "firm"},
+                {"ranks": "two"}, {"retries": -1}, {"retries": 10001}, {"grace": 10}, {"grace": "ten"}, {"memory": 4},
+                {"memory": "4GB"}, {"memory": "lots"}, {"reports_progress": "yes"}))]
+        beyond = [{**least, **more} for more in (
+            {"gpus": 3}, {"rigid": False}, {"duration": "0s"}, {"duration": "99999999d"}, {"grace": "2d"},
+            {"memory": "1KiB"}, {"duration": "1s", "deadline": "tomorrow"}, {"duration": "1s", "deadline": "0s"},
+            {"iterations": 1, "throughput": {"3": 1}}, {"command": "x" * 140000}, {"command": ["", "x"]},
+            {"iterations": 1, "rigid": True, "gpus": 4, "throughput": {"1": 1}},
+            {"command": "a\0b"}, {"environment": {"A": "\0"}}, {"directory": "/a\0b"}, {"iterations": 1, "model": "a\nb"})]
+        for documents, is_valid, is_read in ((good, True, True), (bad, False, False), (beyond, True, False)):
+            for document in documents:
+                text = json.dumps(document)[:120]
+                mistakes = self.contract.check(schema, document, file="reference/job.schema.json")
+                self.checks.equal(not mistakes, is_valid, f"the schema on {text}: {mistakes}")
+                answer = self.server.ask_json("POST", "/v1/dry-run", document)
+                self.checks.equal(answer.status in (200, 422), is_read, f"the server on {text}: {answer}")
+                for mistake in self.contract.check_answer("dryRun", answer):
+                    self.checks.that(False, f"dry run of {text}: {mistake}")
+
+    def coverage(self):
+        for name, (_, _, operation) in self.contract.operations.items():
+            for status in operation["responses"]:
+                key = (name, int(status))
+                if key in NOT_PROVOKED:
+                    self.checks.that(key not in self.seen, f"{key} can be provoked after all")
+                else:
+                    self.checks.that(key in self.seen, f"{name}: nobody saw status {status}")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: api_contract.py WEIR")
+    try:
+        import yaml  # noqa: F401
+    except ImportError:
+        print("PyYAML is missing (python3-yaml)")
+        sys.exit(77)
+    with Server(sys.argv[1]) as server:
+        test = ContractTest(server)
+        test.run()
+    test.checks.equal(server.exit_code, 0, f"exit code of the server; {server.last_words}")
+    sys.exit(test.checks.conclude("api_contract"))
+
+
+if __name__ == "__main__":
+    main()
