@@ -9,7 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace weir::control {
@@ -17,6 +20,11 @@ namespace {
 
 // One line of fixed width: "pid 1234567890 store 0123456789abcdef entry 20 digits chain 20 digits"
 constexpr std::size_t kLineBytes = 96;
+
+// A process that was killed while it started another one leaves its lock to that one, until the new
+// program begins.
+constexpr std::chrono::milliseconds kHeirsLife{5000};
+constexpr std::chrono::milliseconds kLookAgain{10};
 
 std::string read_line(int descriptor) {
   std::array<char, kLineBytes> bytes{};
@@ -58,6 +66,23 @@ tl::unexpected<Error> refused(const std::filesystem::path& file, std::string fou
   return tl::unexpected{Error{ErrorCode::unavailable, std::move(details)}};
 }
 
+bool is_gone(std::optional<std::uint64_t> pid) {
+  return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+}
+
+// Waits only for the heirs of a process that is gone.
+bool try_lock(int descriptor) {
+  for (std::chrono::milliseconds waited{0};; waited += kLookAgain) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+    if (waited >= kHeirsLife || !is_gone(number_after(read_line(descriptor), "pid"))) {
+      errno = EWOULDBLOCK;
+      return false;
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
 }  // namespace
 
 Result<StoreLock> StoreLock::take(const std::filesystem::path& store) {
@@ -67,7 +92,7 @@ Result<StoreLock> StoreLock::take(const std::filesystem::path& store) {
   lock.descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock.descriptor_ < 0)
     return refused(file, std::strerror(errno), "a folder in which files can be made");
-  if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
+  if (!try_lock(lock.descriptor_)) {
     if (errno != EWOULDBLOCK) return refused(file, std::strerror(errno), "a lock on the file");
     const auto pid = number_after(read_line(lock.descriptor_), "pid");
     return refused(file, pid ? fmt::format("held by process {}", *pid) : "held by another process",

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/store.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -293,6 +298,26 @@ TEST(Store, TheClockGoesOn) {
   EXPECT_EQ(recovery->clock->boottime_ns, 123);
   EXPECT_EQ(recovery->clock->now, Time{Duration{456}});
   EXPECT_EQ(recovery->clock->wall_ahead, Duration{-789});
+}
+
+// A process that is killed while it starts another one leaves its lock to that one, for a moment.
+TEST(Store, WaitsForTheLockOfAProcessThatIsGone) {
+  const TemporaryFolder folder;
+  { const auto made = opened(options_in(folder)); }
+  const std::string lock_file = options_in(folder).file.string() + ".lock";
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
+  const int lock = ::open(lock_file.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  const std::string line = fmt::format("pid {:<40}", gone);
+  ASSERT_EQ(::pwrite(lock, line.data(), 40, 0), 40);
+  std::thread heir{[lock] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    ::close(lock);
+  }};
+  EXPECT_TRUE(Store::open(options_in(folder)));
+  heir.join();
 }
 
 TEST(Store, ASecondWriterIsRefusedAndToldWho) {

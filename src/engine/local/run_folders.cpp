@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -81,6 +82,18 @@ std::string new_store_id() {
   return id;
 }
 
+// An engine that was killed while it started a supervisor leaves its lock to that one, until the
+// supervisor's program begins.
+bool lock_within_a_second(int lock) {
+  constexpr timespec kLookAgain{0, 10'000'000};
+  for (int i = 0; i < 100; ++i) {
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+    nanosleep(&kLookAgain, nullptr);
+  }
+  return false;
+}
+
 bool is_store_id(std::string_view id) {
   return id.size() == 16 && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
@@ -98,7 +111,7 @@ Result<std::unique_ptr<RunFolders>> RunFolders::open(const std::filesystem::path
   folders->engine_lock_ =
       OwnedFd{openat(root, "engine.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!folders->engine_lock_) return unusable(folder, std::strerror(errno));
-  if (flock(folders->engine_lock_.get(), LOCK_EX | LOCK_NB) != 0)
+  if (!lock_within_a_second(folders->engine_lock_.get()))
     return unusable(folder, "another engine uses it");
   folders->runs_ = make_and_open(root, "runs");
   folders->past_ = make_and_open(root, "past");
