@@ -59,6 +59,12 @@ RunEnded explain_gone_supervisor(const std::optional<siginfo_t>& exit, bool had_
   return lost("its supervisor was killed by " + signal_text(exit->si_status));
 }
 
+// Not the job's fault, and it passes: a full disk, too many processes or open files.
+bool is_want_of_means(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EROFS || error == ENOMEM ||
+         error == EMFILE || error == ENFILE || error == EAGAIN;
+}
+
 // Only the process with this token is meant, whoever has its number by now.
 void kill_process(pid_t pid, std::string_view store, RunKey run) {
   const OwnedFd pidfd = open_pidfd(pid);
@@ -321,6 +327,7 @@ void RunKeeper::start_run(JobId id, Job& job) {
   }
   if (error != 0) {
     folders_.remove_order(plan.run);
+    if (is_want_of_means(error)) return try_later(id, job);
     return end_at_once(id, job, error,
                        std::string{"cannot start a supervisor: "} + std::strerror(error));
   }
@@ -334,6 +341,12 @@ void RunKeeper::start_run(JobId id, Job& job) {
   hold(id, run.gpus);
   job.run = std::move(run);
   watch(id, *job.run);
+}
+
+// The order stands.
+void RunKeeper::try_later(JobId id, Job& job) {
+  job.clearing = Clearing{0, {}, std::nullopt, kSlowestClearing};
+  deadlines_.emplace(Clock::now() + kSlowestClearing, id);
 }
 
 void RunKeeper::end_at_once(JobId id, Job& job, int error, std::string explanation) {
@@ -368,6 +381,14 @@ void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
   const auto exit = take_exit(run.pidfd.get());
   const OwnedFd folder = folders_.open_run(key_of(id, run.generation));
   const RunStatus status = folder ? read_run_status(folder.get()) : RunStatus{};
+  const RunEnded end =
+      status.ended.value_or(explain_gone_supervisor(exit, status.supervisor.has_value()));
+  if (is_wanted(job, run.generation) && end.kind == RunEndKind::not_started &&
+      is_want_of_means(end.code)) {
+    release(run.gpus);
+    try_later(id, job);
+    return wake_waiting(run.gpus);
+  }
   if (is_wanted(job, run.generation) && status.is_over()) {
     if (status.is_ready && !run.is_ready_told) report(id, run.generation, RunReady{});
     if (status.progress > run.progress_told)
@@ -378,9 +399,7 @@ void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
     finish(id, job, run.generation, status);
     return wake_waiting(run.gpus);
   }
-  job.clearing =
-      Clearing{run.generation, run.gpus,
-               explain_gone_supervisor(exit, status.supervisor.has_value()), kFirstClearing};
+  job.clearing = Clearing{run.generation, run.gpus, end, kFirstClearing};
   clear(id, job);
 }
 

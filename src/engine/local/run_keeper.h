@@ -102,6 +102,7 @@ class RunKeeper {
   void release(const std::vector<GpuAddress>& gpus);
   void start_run(JobId id, Job& job);
   SupervisorOrder supervisor_order(const RunOrder& order) const;
+  void try_later(JobId id, Job& job);
   void end_at_once(JobId id, Job& job, int error, std::string explanation);
   void watch(JobId id, Run& run);
 
