@@ -170,7 +170,7 @@ Result<Durations> read_durations(const OptionValues& options) {
       into = *parsed;
     } else {
       mistakes.add({"", 0, fmt::format("--{}", name), options.text(name),
-                    "a duration like 500ms, 2s, 30m, 12h or 30d"});
+                    "a duration like 0.5s, 2s, 30m, 12h or 30d"});
     }
   };
   take("rescale", read.rescale);
@@ -185,8 +185,14 @@ void describe(const control::Recovery& recovery, Console& console) {
   console.err << fmt::format(
       "weir: recovered {} jobs from {} records ({} since the last snapshot)\n", recovery.jobs,
       recovery.end.record, recovery.records_folded);
-  for (const control::Damage& damage : recovery.damage)
-    console.err << fmt::format("weir: warning: {}\n", damage.what);
+  for (const control::Damage& damage : recovery.damage) {
+    const std::string where =
+        damage.first_entry == 0 ? "the store"
+        : damage.first_entry == damage.last_entry
+            ? fmt::format("entry {} of the log", damage.first_entry)
+            : fmt::format("entries {} to {} of the log", damage.first_entry, damage.last_entry);
+    console.err << fmt::format("weir: warning: {}: {}\n", where, damage.what);
+  }
 }
 
 }  // namespace

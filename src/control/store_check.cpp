@@ -253,14 +253,18 @@ std::optional<Error> refusal(const CheckReport& report, const StoreOptions& opti
   const std::string file = options.file.string();
   Diagnostics details;
   const bool is_certain = is_state_certain(report) && report.structure.empty();
-  const char* remedy =
-      is_certain ? "every entry: restore a backup, or start once more and accept the loss (the "
-                   "state does not depend on it)"
-                 : "every entry: restore a backup";
+  const auto remedy = [&](const Damage& lost) -> const char* {
+    if (!is_certain) return "every entry: restore a backup";
+    if (lost.first_entry > report.ends.end.entry)
+      return "every entry: restore a backup, or start once more and accept the loss (what was "
+             "decided and promised in them is forgotten)";
+    return "every entry: restore a backup, or start once more and accept the loss (the state does "
+           "not depend on it)";
+  };
   if (!(options.accepts_damage && is_certain)) {
     for (const Damage& lost : report.lost)
-      details.add(
-          {file, 0, "log", fmt::format("without {}: {}", range_text(lost), lost.what), remedy});
+      details.add({file, 0, "log", fmt::format("without {}: {}", range_text(lost), lost.what),
+                   remedy(lost)});
   }
   if (!report.structure.empty())
     details.add({file, 0, "file", report.structure, "undamaged pages: restore a backup"});
