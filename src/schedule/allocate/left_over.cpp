@@ -95,9 +95,13 @@ class LeftOvers {
   // Jobs without GPUs come before jobs that want more: promised ones, the least laxity first; then
   // soft deadlines; then by age.
   void start() {
+    if (map_.free_count() == 0) return;  // the queue may be long: do not sort it for nothing
     std::vector<Share*> idle;
     for (Share& share : shares_) {
-      if (share.block.is_none()) idle.push_back(&share);
+      // What must run in one piece waits for GPUs that nobody takes away again.
+      const bool waits =
+          share.job->spec->in_one_piece && share.job->is_promised() && !share.job->is_at_risk;
+      if (share.block.is_none() && !waits) idle.push_back(&share);
     }
     const auto rank = [&](const Share& share) {
       if (share.job->is_promised())
@@ -108,6 +112,7 @@ class LeftOvers {
     std::stable_sort(idle.begin(), idle.end(),
                      [&](const Share* a, const Share* b) { return rank(*a) < rank(*b); });
     for (Share* share : idle) {
+      if (map_.free_count() == 0) break;
       const SizeOption& least = share->job->sizes->front();
       if (!pays(*share, 0) || !can_afford(*share, 0)) continue;
       if (const auto block = map_.best_fit(static_cast<std::uint32_t>(least.gpus)))
