@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "control/store_log.h"
 #include "control/submission.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
@@ -22,6 +23,7 @@ constexpr Duration kProgressEvery = std::chrono::seconds{10};
 constexpr std::size_t kMostAtOnce = 2048;
 constexpr std::size_t kMostForgotten = 5000;
 constexpr std::uint32_t kMostLosses = 5;
+constexpr std::size_t kKeyMarks = std::size_t{1} << 24;  // 2 MiB of bits
 
 double seconds_since(Stopwatch::time_point start) {
   return std::chrono::duration<double>(Stopwatch::now() - start).count();
@@ -128,9 +130,17 @@ Result<void> Controller::recover(const ClockSource& clocks) {
     const std::lock_guard lock{mutex_};
     log_end_ = recovered_.end;
   }
+  restore_keys();
   auto restored = restore_live_jobs();
   is_as_stored_ = restored.has_value();
   return restored;
+}
+
+void Controller::restore_keys() {
+  const auto checksums = reader_.key_checksums();
+  maybe_used_keys_.assign(kKeyMarks, !checksums);  // not readable: each key is looked up
+  if (!checksums) return;
+  for (const std::uint32_t checksum : *checksums) maybe_used_keys_[checksum % kKeyMarks] = true;
 }
 
 Result<void> Controller::restore_live_jobs() {
@@ -432,6 +442,8 @@ void Controller::process(SubmitItem& item) {
       for (const NewJob& job : batch_.new_jobs) {
         if (job.job == at->second) used = StoreReader::UsedKey{job.job, job.request_digest};
       }
+    } else if (!maybe_used_keys_[checksum_of(submission.key) % kKeyMarks]) {
+      // Never seen.
     } else if (auto stored = reader_.find_key(submission.key)) {
       used = *stored;
     } else {
@@ -488,7 +500,10 @@ void Controller::process(SubmitItem& item) {
   SubmitAnswer answer;
   answer.kind = is_refused ? SubmitAnswer::Kind::refused : SubmitAnswer::Kind::accepted;
   answer.view = to_json(job->status);
-  if (!submission.key.empty()) keys_.emplace(submission.key, id);
+  if (!submission.key.empty()) {
+    keys_.emplace(submission.key, id);
+    maybe_used_keys_[checksum_of(submission.key) % kKeyMarks] = true;
+  }
   reply(std::move(answer));
 }
 

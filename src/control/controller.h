@@ -177,6 +177,7 @@ class Controller final : public EngineListener {
   Result<void> recover(const ClockSource& clocks);
   Result<void> restore_live_jobs();
   bool restore_live_job(JobId job);
+  void restore_keys();
   std::vector<RunOrder> standing_orders() const;
   schedule::CoreConfig core_config() const;
 
@@ -225,7 +226,10 @@ class Controller final : public EngineListener {
   Time now_;
   Time decide_after_ = Time::min();
   bool needs_decision_ = true;
-  bool is_new_ = true;        // the core has not been told of the configuration
+  bool is_new_ = true;  // the core has not been told of the configuration
+  // Checksums of the keys that may be in the store. Almost every key is new, and to hear that from the
+  // store costs more than the rest of a submission.
+  std::vector<bool> maybe_used_keys_;
   bool is_as_stored_ = true;  // the core is; not after a batch that could not be stored
   std::int64_t gpus_in_use_ = 0;
   LogPosition snapshot_at_;

@@ -169,6 +169,8 @@ class StoreReader {
     std::string request_digest;
   };
   virtual Result<std::optional<UsedKey>> find_key(std::string_view idempotency_key) = 0;
+  // checksum_of each key that is used (store_log.h).
+  virtual Result<std::vector<std::uint32_t>> key_checksums() = 0;
   // The views, each a JSON object, and the id of the last one.
   struct Page {
     std::vector<std::string> views;

@@ -46,6 +46,18 @@ class SqliteReader final : public StoreReader {
     return UsedKey{JobId{(*rows)->number(0)}, (*rows)->text(1)};
   }
 
+  Result<std::vector<std::uint32_t>> key_checksums() override {
+    auto rows = statement("SELECT key_checksum FROM keys");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    std::vector<std::uint32_t> checksums;
+    Step step = (*rows)->step();
+    for (; step == Step::row; step = (*rows)->step())
+      checksums.push_back(static_cast<std::uint32_t>((*rows)->number(0)));
+    if (step == Step::failed) return failure("list keys");
+    return checksums;
+  }
+
   Result<Page> jobs(const JobQuery& query) override {
     auto rows = statement(page_sql(query));
     if (!rows) return tl::unexpected{std::move(rows).error()};
