@@ -126,7 +126,7 @@ void put_spec(ByteWriter& out, const TrainingSpec& spec) {
   out.byte(static_cast<std::uint8_t>(spec.deadline_kind));
   out.time(spec.deadline);
   out.integer(spec.asked_gpus);
-  out.byte(spec.is_rigid ? 1 : 0);
+  out.byte(static_cast<std::uint8_t>((spec.is_rigid ? 1 : 0) | (spec.in_one_piece ? 2 : 0)));
 }
 
 TrainingSpec get_spec(ByteReader& in) {
@@ -137,7 +137,9 @@ TrainingSpec get_spec(ByteReader& in) {
   spec.deadline_kind = static_cast<DeadlineKind>(in.number_up_to(kLastDeadlineKind));
   spec.deadline = in.time();
   spec.asked_gpus = in.small_integer();
-  spec.is_rigid = in.number_up_to(1) != 0;
+  const auto flags = in.number_up_to(3);
+  spec.is_rigid = (flags & 1) != 0;
+  spec.in_one_piece = (flags & 2) != 0;
   return spec;
 }
 

@@ -66,6 +66,8 @@ Result<TrainingSpec> training_spec(const formats::JobDocument& document,
   spec.name = document.name;
   spec.asked_gpus = document.gpus;
   spec.is_rigid = document.is_rigid || !document.is_training;
+  // A training job goes on from its checkpoint; of another program nobody knows that it can.
+  spec.in_one_piece = !document.is_training;
   if (document.is_training) {
     spec.curve = document.curve;
     spec.iterations = document.iterations;

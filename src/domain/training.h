@@ -29,6 +29,9 @@ struct TrainingSpec {
   Time deadline;                // when deadline_kind is not none
   std::int32_t asked_gpus = 1;  // what a rigid job gets, and what policies without elasticity give
   bool is_rigid = false;
+  // Stopped, it loses all it has done: once promised it runs from beginning to end on the same GPUs.
+  // Requires: is_rigid.
+  bool in_one_piece = false;
 
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
 };

@@ -72,7 +72,8 @@ inline constexpr auto kFields<TrainingSpec> =
                Field{"deadline_kind", &TrainingSpec::deadline_kind},
                Field{"deadline", &TrainingSpec::deadline},
                Field{"asked_gpus", &TrainingSpec::asked_gpus},
-               Field{"is_rigid", &TrainingSpec::is_rigid}};
+               Field{"is_rigid", &TrainingSpec::is_rigid},
+               Field{"in_one_piece", &TrainingSpec::in_one_piece, true}};
 template <>
 inline constexpr auto kFields<GpuBlock> =
     std::tuple{Field{"first", &GpuBlock::first}, Field{"size", &GpuBlock::size}};

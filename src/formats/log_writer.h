@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "formats/json_string.h"
@@ -116,6 +117,7 @@ class Writer {
   template <class T>
   static bool is_empty(const T& value) {
     if constexpr (requires { value.empty(); }) return value.empty();
+    if constexpr (std::is_same_v<T, bool>) return !value;
     return false;
   }
   template <class T>

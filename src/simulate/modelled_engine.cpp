@@ -7,12 +7,14 @@
 
 namespace weir::simulate {
 
-void ModelledEngine::add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille) {
+void ModelledEngine::add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille,
+                         bool in_one_piece) {
   if (runs_.size() <= job.value) runs_.resize(job.value + 1);
   Run& run = runs_[job.value];
   run.curve = curve;
   run.all = run.left = work;
   run.speed_permille = speed_permille;
+  run.in_one_piece = in_one_piece;
 }
 
 void ModelledEngine::advance(Run& run, Time now) {
@@ -28,6 +30,7 @@ void ModelledEngine::advance(Run& run, Time now) {
 void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) {
   Run& run = runs_[change.job.value];
   advance(run, now);
+  if (run.in_one_piece) run.left = run.all;
   run.block = change.block;
   run.generation = change.generation;
   if (change.block.is_none()) return;

@@ -26,7 +26,9 @@ class ModelledEngine {
   explicit ModelledEngine(const schedule::RescaleCost& cost) : cost_{cost} {}
 
   // A job the scheduler accepted. `speed_permille` of its curve is what it really does.
-  void add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille);
+  // One that runs in one piece begins anew with every change.
+  void add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille,
+           bool in_one_piece = false);
   void resize(Time now, PoolIndex pool, const JobResized& change);
 
   struct Happening {
@@ -60,6 +62,7 @@ class ModelledEngine {
     std::int64_t rescales = 0;
     std::uint32_t generation = 0;
     bool is_over = false;
+    bool in_one_piece = false;
   };
   struct Later {
     bool operator()(const Happening& a, const Happening& b) const {

@@ -171,7 +171,8 @@ class TrainingRun {
     const auto& pool = *core_.state().training.find_pool(record.pool);
     const auto curve = pool.curves.find(record.spec->curve);
     engine_.add(record.job, curve == pool.curves.end() ? Curve{} : *curve->second,
-                work_of_iterations(record.spec->iterations), speeds_[row_]);
+                work_of_iterations(record.spec->iterations), speeds_[row_],
+                record.spec->in_one_piece);
   }
   void obey(const TimelineRevised&) { has_new_plans_ = true; }
   void obey(const PromiseAtRisk& record) {

@@ -218,6 +218,43 @@ std::optional<SizePlan> fill_with_reserve(Filling& filling, const JobToFill& job
   return std::nullopt;
 }
 
+// How long from then on so many GPUs are free, up to `wanted`.
+Duration free_for(const CapacityProfile& profile, Time from, std::int32_t gpus, Duration wanted) {
+  for (std::size_t i = profile.piece_at(from); i < profile.size(); ++i) {
+    if (profile.free_in(i) < gpus) return std::max(Duration{0}, profile.begin_of(i) - from);
+    if (profile.end_of(i) - from >= wanted) return wanted;
+  }
+  return wanted;
+}
+
+// One that runs goes on; one that does not begins where it first can run to its end.
+std::optional<SizePlan> fill_in_one_piece(const CapacityProfile& profile, const JobToFill& job,
+                                          const FillRules& rules) {
+  const SizeOption& size = job.sizes->front();
+  const bool runs = job.level == 0;
+  SizePlan plan;
+  plan.top_level = 0;
+  Time from = rules.now;
+  while (true) {
+    const Time ready = runs ? std::max(rules.now, job.ready_at) : from + size.price;
+    const Duration work = time_for(job.left, size.rate);
+    if (ready >= job.deadline || work > job.deadline - ready) return std::nullopt;
+    plan.end = slot_after(ready + work, rules.slot);
+    if (plan.end > job.deadline) return std::nullopt;
+    const Duration room = free_for(profile, from, size.gpus, plan.end - from);
+    if (room == plan.end - from) break;
+    if (runs) return std::nullopt;
+    // On to the next time that has room.
+    std::size_t piece = profile.piece_at(from + room);
+    while (piece < profile.size() && profile.free_in(piece) < size.gpus) ++piece;
+    if (piece == profile.size()) return std::nullopt;
+    from = slot_after(profile.begin_of(piece), rules.slot);
+  }
+  if (from > rules.now) plan.steps.push_back({rules.now, kPaused});
+  plan.steps.push_back({from, 0});
+  return plan;
+}
+
 void change(CapacityProfile& profile, const SizePlan& plan, const SizeTable& sizes,
             std::int32_t sign) {
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -232,6 +269,7 @@ void change(CapacityProfile& profile, const SizePlan& plan, const SizeTable& siz
 std::optional<SizePlan> fill(const CapacityProfile& profile, const JobToFill& job,
                              const FillRules& rules) {
   if (job.deadline <= rules.now) return std::nullopt;
+  if (job.in_one_piece) return fill_in_one_piece(profile, job, rules);
   Filling filling{profile, job, rules};
   // Most jobs that do not fit would not fit if changes were free and reserves not wanted.
   if (!filling.could_ever_do(job.left)) return std::nullopt;

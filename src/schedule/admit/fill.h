@@ -8,6 +8,8 @@
 // end of the window needs q: the plan is the lower level first and q as late as possible. A change
 // of size costs the job its price, inside the plan; a change that would not earn its price before
 // it must be undone is not made.
+//
+// A job that must run in one piece has one size: its plan is the first gap that is long enough.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +28,9 @@ struct JobToFill {
   const SizeTable* sizes = nullptr;
   Work left;
   Time deadline;
-  int level = kPaused;  // its size now
-  Time ready_at;        // when it makes progress again, if it is being rescaled now
+  int level = kPaused;        // its size now
+  Time ready_at;              // when it makes progress again, if it is being rescaled now
+  bool in_one_piece = false;  // from beginning to end at one size, as early as possible
 };
 
 struct SizeStep {

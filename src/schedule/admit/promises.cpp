@@ -110,7 +110,8 @@ SizePlan size_plan(const Timeline& timeline, Time end, const SizeTable& sizes, T
 }  // namespace
 
 JobToFill to_fill(const TrainingJob& job, Time now, Time deadline) {
-  return {job.sizes.get(), job.left_at(now), deadline, job.level(), job.ready_at};
+  return {job.sizes.get(), job.left_at(now), deadline,
+          job.level(),     job.ready_at,     job.spec->in_one_piece};
 }
 
 void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
@@ -126,6 +127,10 @@ void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& ti
 Work reserve_of(const SizePlan& plan, const SizeTable& sizes) {
   const SizeOption& top = sizes[static_cast<std::size_t>(plan.top_level)];
   return top.rate * (top.price * plan.reserve);
+}
+
+Work spare_for_moves(const SizePlan& plan, const TrainingJob& job) {
+  return job.spec->in_one_piece ? kNotToBeMoved : reserve_of(plan, *job.sizes);
 }
 
 Work planned_work(const TrainingJob& job, Time now, Time until) {
@@ -361,16 +366,17 @@ std::optional<Promise> Promises::arranged(Time deadline, const std::vector<std::
   for (std::size_t k = 0; k < replanned.size(); ++k) {
     const TrainingJob& job = *promised_[replanned[k]].job;
     to_arrange[replanned[k]] = {job.sizes.get(), &plans[k], job.block,
-                                reserve_of(plans[k], *job.sizes)};
+                                spare_for_moves(plans[k], job)};
   }
   to_arrange.back() = {newcomer_.sizes.get(), &plans.back(), newcomer_.block,
-                       reserve_of(plans.back(), *newcomer_.sizes)};
+                       spare_for_moves(plans.back(), newcomer_)};
   for (std::size_t i = 0; i < promised_.size(); ++i) {
     if (to_arrange[i].plan != nullptr) continue;
     const TrainingJob& job = *promised_[i].job;
     kept_plans[i] = size_plan(job.timeline, promised_[i].end, *job.sizes, view_.now);
     // A cut-off end has used up what was beyond it.
-    const Work spare = promised_[i].end == job.timeline.end ? surplus(job, view_.now) : Work{};
+    Work spare = promised_[i].end == job.timeline.end ? surplus(job, view_.now) : Work{};
+    if (job.spec->in_one_piece) spare = kNotToBeMoved;
     to_arrange[i] = {job.sizes.get(), &kept_plans[i], job.block, spare};
   }
   auto arrangement = arrange_all(to_arrange, view_.pool.closed, view_.now);

@@ -43,6 +43,10 @@ void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& ti
 // The work a plan does beyond the job's need.
 Work reserve_of(const SizePlan& plan, const SizeTable& sizes);
 
+// The same, to pay for moves; less than nothing when it must not be moved at any price.
+Work spare_for_moves(const SizePlan& plan, const TrainingJob& job);
+inline constexpr Work kNotToBeMoved{-1};
+
 class Promises {
  public:
   // Requires: `newcomer` has sizes and a deadline. The job `left_out` is treated as if it were not

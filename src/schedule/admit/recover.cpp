@@ -101,7 +101,7 @@ std::vector<Mended> mend_pool(const PoolView& view) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const TrainingJob& job = view.state.job(jobs[i]);
       const bool is_late = i + late.size() >= jobs.size();
-      const Work spare = may_overdraw || is_late ? kUnlimited : reserve_of(plans[i], *job.sizes);
+      const Work spare = may_overdraw || is_late ? kUnlimited : spare_for_moves(plans[i], job);
       to_arrange.push_back({job.sizes.get(), &plans[i], usable_block(view, job), spare});
     }
     return arrange_all(to_arrange, view.pool.closed, view.now);

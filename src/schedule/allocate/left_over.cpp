@@ -98,7 +98,10 @@ class LeftOvers {
     if (map_.free_count() == 0) return;  // the queue may be long: do not sort it for nothing
     std::vector<Share*> idle;
     for (Share& share : shares_) {
-      if (share.block.is_none()) idle.push_back(&share);
+      // What must run in one piece waits for GPUs that nobody takes away again.
+      const bool waits =
+          share.job->spec->in_one_piece && share.job->is_promised() && !share.job->is_at_risk;
+      if (share.block.is_none() && !waits) idle.push_back(&share);
     }
     const auto rank = [&](const Share& share) {
       if (share.job->is_promised())

@@ -230,7 +230,7 @@ void evolve(TrainingState& state, Time, const Reason&, const JobUnpromised& reco
 
 void evolve(TrainingState& state, Time at, const Reason&, const JobResized& record) {
   TrainingJob& job = write(state, record.job);
-  job.left = job.left_at(at);
+  job.left = job.spec->in_one_piece ? work_of_iterations(job.spec->iterations) : job.left_at(at);
   job.observed_at = at;
   job.block = record.block;
   job.generation = record.generation;
