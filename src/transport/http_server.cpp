@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/http_server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "transport/asio.h"
 #include "transport/http_connection.h"
@@ -15,10 +18,15 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
+using std::chrono::milliseconds;
 
 // Connections above the limit that are still told why they are turned away.
 constexpr std::size_t kMostRefusedAtOnce = 64;
-constexpr std::chrono::milliseconds kWaitAfterFailedAccept{100};
+constexpr milliseconds kWaitAfterFailedAccept{100};
+// A server that was killed while it started another process leaves its port to that one, until the new
+// program begins.
+constexpr milliseconds kHeirsLife{1000};
+constexpr milliseconds kLookAgain{20};
 
 Result<asio::ip::address> loopback_address(const std::string& text) {
   error_code error;
@@ -56,12 +64,14 @@ class HttpServer::Impl {
   }
 
   error_code listen(const tcp::endpoint& endpoint) {
-    error_code error;
-    acceptor_->open(endpoint.protocol(), error);
-    if (!error) acceptor_->set_option(asio::socket_base::reuse_address{true}, error);
-    if (!error) acceptor_->bind(endpoint, error);
-    if (!error) acceptor_->listen(asio::socket_base::max_listen_connections, error);
-    if (!error) endpoint_ = acceptor_->local_endpoint(error);
+    error_code error = listen_once(endpoint);
+    for (milliseconds waited{0}; error == asio::error::address_in_use && waited < kHeirsLife;
+         waited += kLookAgain) {
+      std::this_thread::sleep_for(kLookAgain);
+      error_code ignored;
+      acceptor_->close(ignored);
+      error = listen_once(endpoint);
+    }
     return error;
   }
 
@@ -87,6 +97,18 @@ class HttpServer::Impl {
 
  private:
   using Acceptor = asio::basic_socket_acceptor<tcp, asio::io_context::executor_type>;
+
+  error_code listen_once(const tcp::endpoint& endpoint) {
+    error_code error;
+    acceptor_->open(endpoint.protocol(), error);
+    // Programs that are started do not get it: they would keep the port.
+    if (!error) fcntl(acceptor_->native_handle(), F_SETFD, FD_CLOEXEC);
+    if (!error) acceptor_->set_option(asio::socket_base::reuse_address{true}, error);
+    if (!error) acceptor_->bind(endpoint, error);
+    if (!error) acceptor_->listen(asio::socket_base::max_listen_connections, error);
+    if (!error) endpoint_ = acceptor_->local_endpoint(error);
+    return error;
+  }
 
   void accept_next() {
     const auto loop = loops_[next_loop_++ % loops_.size()];
