@@ -551,6 +551,22 @@ TEST_F(ControllerWithoutDisk, ARestartInTroubleLosesNothing) {
   EXPECT_EQ(rig_.phase(job), "finished");
 }
 
+TEST_F(ControllerWithoutDisk, AStepOfTheClockIsStoredLater) {
+  const JobId job = rig_.accept(kSixMinutes);
+  rig_.settle();
+  disk_.fail_from(1, kFull);
+  rig_.clocks().set_wall(hours{1});
+  rig_.settle();
+  EXPECT_FALSE(rig_.controller().health().is_ok);
+  rig_.settle();
+  disk_.heal();
+  wait_until_healthy();
+  rig_.settle();
+  EXPECT_THAT(rig_.records("clock_step_seen"), SizeIs(1));
+  rig_.end_well(job, 1);
+  EXPECT_EQ(rig_.job(job).at("met_deadline"), true);
+}
+
 TEST_F(ControllerWithoutDisk, SnapshotsGoOnAfterwards) {
   rig_.close();
   rig_.config().snapshot_every = 10;
