@@ -563,7 +563,12 @@ void Controller::process(RunReport& report) {
     return;
   }
   if (is_over(job->status.phase)) return;
-  if (job->status.generation != report.generation) return;  // late
+  if (job->status.generation != report.generation) {
+    // Late, unless the job had finished before it was asked to change.
+    const auto* end = std::get_if<RunEnded>(&report.what);
+    if (end == nullptr || !end->succeeded() || report.generation > job->status.generation) return;
+    job->has_newer_run = true;
+  }
   if (std::holds_alternative<RunReady>(report.what)) {
     tell(RanksReady{report.job, report.generation});
   } else if (const auto* progress = std::get_if<RunProgress>(&report.what)) {
@@ -767,7 +772,7 @@ void Controller::obey(const Record& record) {
   } else if (std::holds_alternative<PromiseAtRisk>(record.what)) {
     metrics_.counter("weir_promises_at_risk_total", "Promises that were announced at risk.").add();
   } else if (std::holds_alternative<JobReleased>(record.what)) {
-    if (job->status.phase == ShownPhase::cancelled) {
+    if (job->status.phase == ShownPhase::cancelled || job->has_newer_run) {
       orders_.push_back(order_for(*job, *id, job->status.generation + 1, kNoGpus));
     } else {
       over_.push_back(*id);

@@ -167,6 +167,8 @@ class Controller final : public EngineListener {
     std::int32_t retries = 0;
     Time progress_at;
     bool is_changed = false;  // in the batch at hand
+    bool has_newer_run =
+        false;  // it finished while it was being changed: what began since must stop
   };
 
   class Context;

@@ -313,8 +313,7 @@ TEST(Controller, LateAndRepeatedReportsChangeNothing) {
   rig.settle();
   ASSERT_THAT(rig.engine().orders_of(job), SizeIs(2));
   const auto before = rig.job(job);
-  rig.fail(job, 1);  // told again
-  rig.end_well(job, 1);
+  rig.fail(job, 1);                // told again
   rig.report(job, 7, RunReady{});  // a generation nobody ordered
   rig.report(job, 1, RunStopped{});
   rig.report(JobId{999}, 1, RunReady{});
@@ -325,6 +324,24 @@ TEST(Controller, LateAndRepeatedReportsChangeNothing) {
   rig.end_well(job, 2);
   EXPECT_THAT(rig.records("job_released"), SizeIs(1));
   EXPECT_EQ(rig.phase(job), "finished");
+}
+
+TEST(Controller, AJobThatFinishedJustBeforeAChangeHasFinished) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(R"({"name":"a","command":["x"],"duration":"6m","retries":3})");
+  rig.settle();
+  rig.fail(job, 1);
+  rig.settle();
+  ASSERT_THAT(rig.engine().orders_of(job), SizeIs(2));
+  rig.end_well(job, 1);  // the engine sends it only for a run that ended by itself
+  EXPECT_EQ(rig.phase(job), "finished");
+  const auto orders = rig.engine().orders_of(job);
+  ASSERT_THAT(orders, SizeIs(3)) << "what began since must stop";
+  EXPECT_EQ(orders.back().generation, 3U);
+  EXPECT_THAT(orders.back().gpus, IsEmpty());
+  EXPECT_THAT(rig.engine().forgotten(), IsEmpty());
+  rig.report(job, 3, RunStopped{});
+  EXPECT_THAT(rig.engine().forgotten(), ElementsAre(job));
 }
 
 TEST(Controller, AnEndThatIsToldAgainIsConfirmedAgain) {
