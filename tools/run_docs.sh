@@ -14,9 +14,10 @@ failed=0
 for page in README.md docs/tasks/*.md; do
   work=$(mktemp -d)
   cp -r examples "$work/examples"
-  awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" >"$work/commands.sh"
+  # Servers that a page starts end with it, also when it fails; so do their jobs.
+  echo 'trap "kill \$(jobs -p) 2>/dev/null || true" EXIT' >"$work/commands.sh"
+  awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" >>"$work/commands.sh"
   awk '/^```$/ { on = !on && !sh; sh = 0; next } /^```sh$/ { sh = 1 } on' "$page" >"$work/shown.txt"
-  # Servers that a page starts keep to its folder, and end with it.
   export WEIR_STATE=$work/state XDG_CONFIG_HOME=$work
   if (cd "$work" && bash -euo pipefail commands.sh >output.txt 2>&1 && ! grep -vxFf output.txt shown.txt); then
     echo "$page: $(wc -l <"$work/commands.sh") lines of commands work"
@@ -26,6 +27,6 @@ for page in README.md docs/tasks/*.md; do
     failed=1
   fi
   pkill -KILL -f "weir-supervisor $work/" || true
-  rm -rf "$work"
+  for _ in 1 2 3 4 5; do rm -rf "$work" 2>/dev/null && break || sleep 0.2; done
 done
 exit "$failed"
