@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -273,6 +274,7 @@ int main(int argc, char** argv) {
   std::string name = (std::filesystem::temp_directory_path() / "weir-serve-soak-XXXXXX").string();
   const std::filesystem::path folder = mkdtemp(name.data());
   const int result = weir::soak(argv[1], folder, wanted);
+  std::fflush(stdout);  // to remove the folders of many jobs takes minutes on some disks
   std::error_code ignored;
   if (result == 0 || std::getenv("KEEP") == nullptr) std::filesystem::remove_all(folder, ignored);
   return result;

@@ -34,6 +34,8 @@ step "clang-tidy" make tidy
 step "coverage" make coverage
 step "published results: 17 lists, 8 policies, 10 seeds" tools/check_sweep.py
 step "torture: kills, full disk, damage, clock" make torture
+step "200 short jobs each second for a minute, through the server" \
+  build/release/bin/serve_soak build/release/bin/weir 200 60 195
 step "benchmarks" make bench
 step "fuzzing, $fuzz_seconds s per target" tools/fuzz.sh "$fuzz_seconds"
 
