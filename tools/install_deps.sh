@@ -16,7 +16,7 @@ declare -A packages=(
           libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev zlib1g-dev
           libboost1.81-dev libcurl4-openssl-dev libsqlite3-dev"
   # Unit, property and system tests; python3 compares results with the published tables.
-  [tests]="libgtest-dev libgmock-dev librapidcheck-dev python3 curl faketime"
+  [tests]="libgtest-dev libgmock-dev librapidcheck-dev python3 python3-yaml curl faketime"
   # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
   [clang]="clang-14 libclang-rt-14-dev llvm-14"
   # Layout.
