@@ -34,7 +34,7 @@ std::string completed(const std::string& words, int at) {
 
 TEST(Completion, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(completed("weir subm", 1), "submit\n");
-  EXPECT_EQ(completed("weir trace \"\"", 2).substr(0, 8), "describe");
+  EXPECT_EQ(completed("weir trace \"\"", 2).substr(0, 8), "export r");
   EXPECT_EQ(completed("weir trace convert --no", 3), "--nodes\n");
   EXPECT_EQ(completed("weir submit --dea", 2), "--deadline\n");
   EXPECT_EQ(completed("weir jobs --phase ru", 3), "running\n");

@@ -48,7 +48,8 @@ TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
 
 TEST(Weir, TraceNeedsASecondWord) {
   EXPECT_EQ(weir({"trace"}).err,
-            "the command after trace is missing, expected one of describe, convert, synth\n");
+            "the command after trace is missing, expected one of export, replay, describe, "
+            "convert, synth\n");
   EXPECT_THAT(weir({"trace", "descibe", "x"}).err, HasSubstr("did you mean describe?"));
   EXPECT_EQ(weir({"trace", "--help"}).exit_code, 2);
 }
