@@ -65,7 +65,9 @@ class QueryReader {
  public:
   QueryReader(const HttpRequest& request, std::initializer_list<std::string_view> known)
       : request_{request} {
-    for (const auto& [name, value] : request.query) {
+    for (const auto& parameter : request.query) {
+      const auto& name = parameter.first;
+      const auto& value = parameter.second;
       const auto at = std::find(known.begin(), known.end(), name);
       if (at == known.end()) {
         note(name, value, fmt::format("one of {}", fmt::join(known, ", ")));
