@@ -370,7 +370,11 @@ class SnapshotReader {
     job.generation = static_cast<std::uint32_t>(in_.number_up_to(0xffffffff));
     const PoolState* pool = training.find_pool(job.pool);
     if (pool == nullptr) in_.fail();
-    if ((first & kHasMore) == 0 || in_.has_failed()) return job;
+    if ((first & kHasMore) == 0) {
+      if (job.is_ready || job.is_at_risk || job.is_provisional) in_.fail();  // it has nothing more
+      return job;
+    }
+    if (in_.has_failed()) return job;
     job.spec = specs_.get(in_, get_spec);
     job.sizes = sizes_.get(in_, get_sizes);
     job.submitted = in_.time();
