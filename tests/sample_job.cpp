@@ -80,7 +80,9 @@ void leave_grandchild(const std::string& file) {
   if (fork() == 0) {
     setsid();
     if (fork() == 0) {
-      append_line(file, std::to_string(getpid()) + "\n");
+      // Beside it, then renamed: whoever waits for the file finds it whole.
+      append_line(file + ".new", std::to_string(getpid()) + "\n");
+      std::rename((file + ".new").c_str(), file.c_str());
       while (true) pause();
     }
     _exit(0);
