@@ -340,11 +340,12 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const Cluster& used = (*controller)->config().cluster;
   console.err << fmt::format(
-      "weir {} listens on {} after {:.2f} s\n  {} GPUs on {} nodes, policy {}, {}\n  state and "
+      "weir {} listens on {} after {:.2f} s\n  {} GPUs on {} node{}, policy {}, {}\n  state and "
       "token "
       "in {}\n",
       kVersion, (*server)->url(), seconds, used.gpu_count(), used.nodes.size(),
-      (*controller)->config().policy, (*engine)->describe(), state.string());
+      used.nodes.size() == 1 ? "" : "s", (*controller)->config().policy, (*engine)->describe(),
+      state.string());
   console.err.flush();
 
   signals.wait();

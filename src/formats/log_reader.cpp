@@ -91,7 +91,8 @@ bool Reader::not_json() {
   mistake_.field = "line";
   mistake_.found = shortened(text_);
   mistake_.expected = "one JSON object";
-  if (json_.is_broken()) {
+  // What is no object at all has no byte to mend.
+  if (json_.is_broken() && text_.starts_with('{')) {
     mistake_.expected += fmt::format(" (byte {} should be {})", json_.offset() + 1, json_.why());
   }
   return false;

@@ -11,7 +11,7 @@
 //   runs/JOB/GENERATION/order     what the supervisor was told to run
 //   runs/JOB/GENERATION/status    what it saw
 //   runs/JOB/GENERATION/rank-R.OFFSET.log
-//   runs/JOB/GENERATION/work/     where ranks are that were given no directory
+//   runs/JOB/GENERATION/folder/   where ranks are that were given no directory
 //   past/JOB/                     the same, after the engine was told to forget the job
 #pragma once
 

@@ -374,9 +374,9 @@ TEST_F(LocalEngineTest, AMemoryLimitHolds) {
 
 TEST_F(LocalEngineTest, AJobThatClearsItsDirectoryLosesNoExitCode) {
   LaunchSpec launch;
-  launch.command = {"/bin/sh", "-c", "pwd; touch a; rm -rf ./* ../work/*; exit 4"};
+  launch.command = {"/bin/sh", "-c", "pwd; touch a; rm -rf ./* ../folder/*; exit 4"};
   EXPECT_EQ(run(launch).code, 4);
-  EXPECT_EQ(log(), (folder.path() / "engine/runs/7/1/work").string() + "\n");
+  EXPECT_EQ(log(), (folder.path() / "engine/runs/7/1/folder").string() + "\n");
 }
 
 TEST_F(LocalEngineTest, AForgottenJobKeepsItsLogUntilThatIsRemoved) {

@@ -133,7 +133,7 @@ std::string RunFolders::path_of(RunKey run) const {
 }
 
 std::string RunFolders::work_path(RunKey run) const {
-  return path_of(run) + "/work";
+  return path_of(run) + "/folder";
 }
 
 std::string RunFolders::checkpoint_path(std::uint64_t job) const {
@@ -174,7 +174,7 @@ int RunFolders::write_order(const SupervisorOrder& order) const {
   const OwnedFd folder = make_and_open(job.get(), std::to_string(order.run.generation));
   if (!folder) return errno;
   if (order.directory == work_path(order.run))
-    if (const int error = make_folder(folder.get(), "work"); error != 0) return error;
+    if (const int error = make_folder(folder.get(), "folder"); error != 0) return error;
   return write_small_file(folder.get(), "order", encode(order));
 }
 
