@@ -27,7 +27,8 @@ using schedule::TrainingPool;
 using schedule::TrainingState;
 
 constexpr std::string_view kMagic = "weirsnap";
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kWithoutService = 1;  // the version before PolicyState
 constexpr std::size_t kChecksumBytes = 4;
 constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
 constexpr auto kLastSizeRule = static_cast<std::uint8_t>(SizeRule::asked);
@@ -243,6 +244,9 @@ class SnapshotWriter {
     out_.number(job.block.size);
     out_.number(job.block.first);
     out_.integer(job.speed_permille);
+    out_.time(job.served.since);
+    out_.duration(job.served.running);
+    out_.integer(job.served.gpu_milliseconds);
   }
 
   ByteWriter out_;
@@ -269,7 +273,8 @@ class SnapshotReader {
  public:
   enum class Problem : std::uint8_t { none, damaged, other_cluster };
 
-  explicit SnapshotReader(std::string_view bytes) : in_{bytes} {}
+  SnapshotReader(std::string_view bytes, std::uint8_t version)
+      : in_{bytes}, has_service_{version != kWithoutService} {}
 
   Problem read(State& state) {
     TrainingState& training = state.training;
@@ -384,6 +389,12 @@ class SnapshotReader {
     job.ready_at = in_.time();
     job.block = get_block(*pool->pool);
     job.speed_permille = in_.small_integer();
+    job.served.since = job.observed_at;
+    if (has_service_) {
+      job.served.since = in_.time();
+      job.served.running = in_.duration();
+      job.served.gpu_milliseconds = in_.integer();
+    }
     if (job.spec == nullptr || job.sizes == nullptr) in_.fail();
     return job;
   }
@@ -409,6 +420,7 @@ class SnapshotReader {
   }
 
   ByteReader in_;
+  bool has_service_;
   SharedReader<Curve> curves_;
   SharedReader<TrainingSpec> specs_;
   SharedReader<SizeTable> sizes_;
@@ -441,7 +453,7 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
     return broken("something else", "the bytes of a snapshot");
   const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
-  if (version != kVersion)
+  if (version != kVersion && version != kWithoutService)
     return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
   const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
   const auto checksum = as_bytes(checksum_of(covered));
@@ -457,7 +469,7 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   state.learns_target = initial.learns_target;
   state.estimate = initial.estimate;
   state.training.pools = initial.training.pools;
-  switch (SnapshotReader{covered.substr(kMagic.size() + 1)}.read(state)) {
+  switch (SnapshotReader{covered.substr(kMagic.size() + 1), version}.read(state)) {
     case SnapshotReader::Problem::none:
       return state;
     case SnapshotReader::Problem::other_cluster:

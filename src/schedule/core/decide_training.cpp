@@ -41,7 +41,7 @@ TrainingJob TrainingDecision::candidate(const PoolState& pool,
       size_table(*pool.curves.at(spec->curve), *spec, *pool.pool, state_));
   job.left = work_of_iterations(spec->iterations);
   job.spec = std::move(spec);
-  job.submitted = job.observed_at = job.ready_at = now_;
+  job.submitted = job.observed_at = job.ready_at = job.served.since = now_;
   job.pool = pool.pool->id;
   job.phase = TrainingPhase::considered;
   return job;

@@ -64,6 +64,14 @@ Work TrainingJob::left_at(Time time) const {
   return std::min(left, Work{std::max<WideInteger>(1, all.femto_iterations / 100)});
 }
 
+Duration TrainingJob::running_at(Time time) const {
+  return served.running + (block.is_none() ? Duration{0} : time - served.since);
+}
+
+std::int64_t TrainingJob::gpu_milliseconds_at(Time time) const {
+  return served.gpu_milliseconds + (time - served.since) / std::chrono::milliseconds{1} * block.size;
+}
+
 const PoolState& TrainingState::pool_of(const TrainingJob& job) const {
   return *find_pool(job.pool);
 }
@@ -172,6 +180,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted
   job.left = work_of_iterations(record.spec->iterations);
   job.observed_at = at;
   job.ready_at = at;
+  job.served.since = at;
   job.pool = record.pool;
   job.phase = TrainingPhase::considered;
   PoolState& pool = *state.find_pool(record.pool);
@@ -232,6 +241,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobResized& reco
   TrainingJob& job = write(state, record.job);
   job.left = job.spec->in_one_piece ? work_of_iterations(job.spec->iterations) : job.left_at(at);
   job.observed_at = at;
+  job.served = {at, job.running_at(at), job.gpu_milliseconds_at(at)};
   job.block = record.block;
   job.generation = record.generation;
   job.is_ready = false;

@@ -38,6 +38,14 @@ enum class TrainingPhase : std::uint8_t {
   failed,
 };
 
+// What policies remember of a job: how it has been served. Follows from JobResized alone.
+struct PolicyState {
+  Time since;                         // when its GPUs changed last; at first, when it came
+  Duration running{0};                // how long it had GPUs, until then
+  std::int64_t gpu_milliseconds = 0;  // GPU-time it had, until then
+  friend bool operator==(const PolicyState&, const PolicyState&) = default;
+};
+
 struct TrainingJob {
   std::shared_ptr<const TrainingSpec> spec;
   std::shared_ptr<const SizeTable> sizes;
@@ -54,6 +62,7 @@ struct TrainingJob {
   bool is_at_risk = false;      // its promise cannot be kept; its user was told
   bool is_provisional = false;  // planned like a promise, but may still give way
   std::int32_t speed_permille = 1000;  // of its curve's rate, as observed
+  PolicyState served;
 
   // Its timeline is kept, whether or not its user has been given the promise yet.
   bool is_promised() const { return phase == TrainingPhase::promised; }
@@ -63,6 +72,9 @@ struct TrainingJob {
   // What is left at that time, as far as the scheduler can know. Never nothing, before the engine
   // has said so: a job that should be done has a hundredth left.
   Work left_at(Time time) const;
+  // How it has been served until that time. Requires: not before `served.since`.
+  Duration running_at(Time time) const;
+  std::int64_t gpu_milliseconds_at(Time time) const;
   friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
 };
 

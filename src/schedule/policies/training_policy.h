@@ -25,6 +25,14 @@ struct GateRules {
   std::int64_t future_percent = 70;   // of the rate at which cheaper work has been arriving
 };
 
+// Parts of weir's policy that can be left out, to see what each is worth (docs/models/promises.md).
+struct Ablation {
+  bool plans_overhead = true;      // a change of GPUs costs time inside plans
+  bool lends_left_overs = true;    // GPUs nobody was promised are handed out
+  bool lends_where_least = false;  // left-over GPUs go where they save least, not most
+  bool raises_late = true;         // of a plan's two sizes, the larger comes as late as possible
+};
+
 struct TrainingConfig {
   Duration slot{0};  // changes fall on multiples of it; 0: anywhere
   bool makes_counter_offers = true;
@@ -32,6 +40,10 @@ struct TrainingConfig {
   GateRules gate;
   // Jobs that need more than this multiple of the median GPU-time are promised later; 0: never.
   std::int64_t provisional_multiple = 0;
+  Ablation ablation;
+  // Of policies that decide in rounds, leases or slices; 0: what suits the policy.
+  Duration round{0};
+  std::uint64_t seed = 42;  // of a policy's own draws
 };
 
 // The job is promised. Others whose timeline changes are listed too.
