@@ -40,6 +40,7 @@ struct TrainingSpec {
 struct TrainingArrival {
   Time submitted;
   TrainingSpec spec;
+  Duration stated_duration{0};  // on the GPUs asked for, where the trace says so; else 0
   friend bool operator==(const TrainingArrival&, const TrainingArrival&) = default;
 };
 

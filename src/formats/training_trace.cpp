@@ -21,9 +21,19 @@ namespace weir::formats {
 namespace {
 
 namespace column {
-enum : std::size_t { job_id, submitted, iterations, model, deadline, batch, num_gpu, best_effort };
+enum : std::size_t {
+  job_id,
+  submitted,
+  iterations,
+  model,
+  deadline,
+  batch,
+  num_gpu,
+  best_effort,
+  duration
+};
 }
-constexpr std::array<CsvColumn, 8> kColumns{{
+constexpr std::array<CsvColumn, 9> kColumns{{
     {"job_id"},
     {"submission_time", true, {"submit_time"}},
     {"num_iteration", true, {"iteration", "real_iteration"}},
@@ -32,6 +42,7 @@ constexpr std::array<CsvColumn, 8> kColumns{{
     {"batch_size"},
     {"num_gpu"},
     {"best_effort", false},
+    {"duration", false},
 }};
 
 class TrainingTraceReader {
@@ -90,6 +101,8 @@ class TrainingTraceReader {
   void read_times(TrainingArrival& job) {
     const auto submitted = seconds(column::submitted);
     job.submitted = Time{submitted.value_or(Duration{0})};
+    if (!table_.cell(column::duration).empty())
+      job.stated_duration = seconds(column::duration).value_or(Duration{0});
     if (is_best_effort()) return;
     job.spec.deadline_kind = DeadlineKind::hard;
     const auto deadline = seconds(column::deadline);

@@ -41,7 +41,7 @@ TEST(TrainingTrace, ReadsJobsInTheOrderOfTheFile) {
   spec.deadline_kind = DeadlineKind::hard;
   spec.deadline = Time{3716178s};
   spec.asked_gpus = 8;
-  EXPECT_EQ(trace->jobs[0], (TrainingArrival{Time{3715485s}, spec}));
+  EXPECT_EQ(trace->jobs[0], (TrainingArrival{Time{3715485s}, spec, 1075s}));
   EXPECT_EQ(trace->jobs[1].submitted, Time{10s});
   EXPECT_EQ(trace->jobs[1].spec.deadline, Time{11500ms});
 }
