@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,23 +32,35 @@ bool is_nan(std::string_view text) {
   return text.size() == 3 && is(text[0], 'n') && is(text[1], 'a') && is(text[2], 'n');
 }
 
+// What a table holds, as the scheduler uses it and with every digit.
+struct Tables {
+  CurveBook book;
+  ExactRates exact;
+};
+
+double exact_value(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 class TableReader {
  public:
   explicit TableReader(InputFile input) : reader_{std::move(input)} {}
 
-  Result<CurveBook> read() {
+  Result<Tables> read() {
     model_ = file_title(reader_.name());
     if (!is_plain_name(model_)) {
       note(0, "file name", model_, "the model's name before .csv: " + std::string{kPlainNameRule});
     }
     if (read_header()) {
       while (reader_.next(mistakes_)) read_row();
-      if (mistakes_.empty() && book_.curves.empty()) {
+      if (mistakes_.empty() && tables_.book.curves.empty()) {
         note(0, "file", "without rows", "at least one batch below the first line");
       }
     }
     if (!mistakes_.empty()) return tl::unexpected(Error{reader_.error_code(), mistakes_});
-    return std::move(book_);
+    return std::move(tables_);
   }
 
  private:
@@ -100,7 +113,15 @@ class TableReader {
       return note(reader_.line(), "row", "without a rate",
                   "a rate at 1, 2, 4 or another power of two of GPUs");
     }
-    if (batch) book_.curves.emplace(CurveKey{model_, *batch}, std::move(curve));
+    if (!batch) return;
+    tables_.book.curves.emplace(CurveKey{model_, *batch}, std::move(curve));
+    std::vector<ExactRate>& exact = tables_.exact[CurveKey{model_, *batch}];
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (const double rate = exact_value(cells[i + 1]); rate > 0)
+        exact.push_back({sizes_[i], rate});
+    }
+    std::sort(exact.begin(), exact.end(),
+              [](const ExactRate& a, const ExactRate& b) { return a.gpus < b.gpus; });
   }
 
   std::optional<std::int64_t> read_batch(std::string_view text) {
@@ -149,7 +170,7 @@ class TableReader {
   std::vector<std::int32_t> sizes_;  // by column, without the first
   std::map<std::int32_t, std::size_t> column_of_size_;
   std::map<std::int64_t, std::uint64_t> line_of_batch_;
-  CurveBook book_;
+  Tables tables_;
 };
 
 tl::unexpected<Error> bad_folder(const std::filesystem::path& folder, std::string found) {
@@ -193,16 +214,10 @@ std::string gpu_of_folder(const std::filesystem::path& folder) {
   return is_model_name(gpu) ? gpu : std::string{};
 }
 
-}  // namespace
-
-Result<CurveBook> read_throughput_table(InputFile input) {
-  return TableReader{std::move(input)}.read();
-}
-
-Result<CurveBook> read_throughput_tables(const std::filesystem::path& directory) {
+Result<Tables> read_all(const std::filesystem::path& directory) {
   const auto tables = tables_in(directory);
   if (!tables) return tl::unexpected(tables.error());
-  CurveBook book{gpu_of_folder(directory), {}};
+  Tables all{{gpu_of_folder(directory), {}}, {}};
   Error failure{ErrorCode::bad_input, {}};
   std::map<std::string, std::string> file_of_model;
   for (const std::filesystem::path& path : *tables) {
@@ -215,17 +230,33 @@ Result<CurveBook> read_throughput_tables(const std::filesystem::path& directory)
       continue;
     }
     auto input = InputFile::open(path, kMaxTableBytes);
-    auto table = input ? read_throughput_table(std::move(*input))
-                       : Result<CurveBook>{tl::unexpected(input.error())};
+    auto table = input ? TableReader{std::move(*input)}.read()
+                       : Result<Tables>{tl::unexpected(input.error())};
     if (table) {
-      book.curves.merge(table->curves);
+      all.book.curves.merge(table->book.curves);
+      all.exact.merge(table->exact);
       continue;
     }
     if (table.error().code != ErrorCode::bad_input) failure.code = table.error().code;
     failure.details.append(table.error().details);
   }
   if (!failure.details.empty()) return tl::unexpected(std::move(failure));
-  return book;
+  return all;
+}
+
+}  // namespace
+
+Result<CurveBook> read_throughput_table(InputFile input) {
+  return TableReader{std::move(input)}.read().map(
+      [](Tables&& tables) { return std::move(tables.book); });
+}
+
+Result<CurveBook> read_throughput_tables(const std::filesystem::path& directory) {
+  return read_all(directory).map([](Tables&& all) { return std::move(all.book); });
+}
+
+Result<ExactRates> read_exact_rates(const std::filesystem::path& directory) {
+  return read_all(directory).map([](Tables&& all) { return std::move(all.exact); });
 }
 
 }  // namespace weir::formats

@@ -13,7 +13,10 @@
 // Rates are rounded down to micro-iterations per second (rate_text.h).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <vector>
 
 #include "domain/curve.h"
 #include "domain/result.h"
@@ -21,10 +24,21 @@
 
 namespace weir::formats {
 
+// Iterations per second with every digit of the table, where a result must be compared with a
+// program that computes with them. Ascending in GPUs.
+struct ExactRate {
+  std::int32_t gpus = 0;
+  double rate = 0;
+  friend bool operator==(const ExactRate&, const ExactRate&) = default;
+};
+using ExactRates = std::map<CurveKey, std::vector<ExactRate>>;
+
 // All tables of the folder; the model is the file's name. Other files, and those whose name starts
 // with a dot, are ignored. The GPU is what stands after the last underscore of the folder's name:
 // throughput_t4 is for the T4; without an underscore it is not known.
 Result<CurveBook> read_throughput_tables(const std::filesystem::path& directory);
+
+Result<ExactRates> read_exact_rates(const std::filesystem::path& directory);
 
 // One table. The GPU is not known.
 Result<CurveBook> read_throughput_table(InputFile input);

@@ -50,8 +50,7 @@ class Edf {
       const Seconds ran = now > at.end ? passed - (now - at.end) : passed;
       double done = static_cast<double>(ran) * at.rate();
       if (at.left <= done && at.end > now) {
-        const Seconds ended =
-            now - passed + static_cast<Seconds>(std::ceil(at.left / at.rate()));
+        const Seconds ended = now - passed + static_cast<Seconds>(std::ceil(at.left / at.rate()));
         done = static_cast<double>(at.end - now + passed) * at.rate();
         events_.move_end(index, at.end, now);
         at.end = ended;
@@ -82,9 +81,8 @@ class Edf {
   }
 
   void sort_by_deadline(std::vector<JobIndex>& list) {
-    std::stable_sort(list.begin(), list.end(), [&](JobIndex a, JobIndex b) {
-      return job(a).deadline < job(b).deadline;
-    });
+    std::stable_sort(list.begin(), list.end(),
+                     [&](JobIndex a, JobIndex b) { return job(a).deadline < job(b).deadline; });
   }
 
   static Seconds end_at(Seconds from, double left, double rate) {

@@ -9,7 +9,6 @@
 #include "simulate/published/bookkeeping.h"
 #include "simulate/published/elasticflow_plan.h"
 
-
 namespace weir::simulate::published {
 namespace {
 
@@ -90,9 +89,8 @@ class ElasticFlow {
   }
 
   void sort_by_deadline(std::vector<JobIndex>& list) {
-    std::stable_sort(list.begin(), list.end(), [&](JobIndex a, JobIndex b) {
-      return job(a).deadline < job(b).deadline;
-    });
+    std::stable_sort(list.begin(), list.end(),
+                     [&](JobIndex a, JobIndex b) { return job(a).deadline < job(b).deadline; });
   }
 
   ElasticPlan plan_of(JobIndex index, Seconds now, const Steps& free,

@@ -123,8 +123,8 @@ class Planner {
       const Seconds real = rounded_up(left_ / job_.rate_at(gpus));
       return std::pair{from + aligned(0, real, input_.slot), from + real};
     };
-    for (auto step = free_.lower_bound(from_);
-         step != free_.end() && step->first <= deadline_slot_; ++step) {
+    for (auto step = free_.lower_bound(from_); step != free_.end() && step->first <= deadline_slot_;
+         ++step) {
       const Seconds time = step->first;
       if (piece) {
         gpus_[*piece] = gpus;
@@ -157,8 +157,8 @@ class Planner {
   void take_all_until_the_deadline() {
     std::optional<Seconds> piece;
     std::int32_t gpus = 0;
-    for (auto step = free_.lower_bound(from_);
-         step != free_.end() && step->first <= deadline_slot_; ++step) {
+    for (auto step = free_.lower_bound(from_); step != free_.end() && step->first <= deadline_slot_;
+         ++step) {
       const Seconds time = step->first;
       if (piece) {
         gpus_[*piece] = gpus;
@@ -191,11 +191,9 @@ class Planner {
       }
       piece = time;
     }
-    const std::int32_t gpus =
-        input_.gpus_now.value_or(std::min(input_.cluster_gpus, job_.most));
+    const std::int32_t gpus = input_.gpus_now.value_or(std::min(input_.cluster_gpus, job_.most));
     gpus_[piece] = gpus;
-    const Seconds real_end =
-        rounded_up(static_cast<double>(piece) + left_ / job_.rate_at(gpus));
+    const Seconds real_end = rounded_up(static_cast<double>(piece) + left_ / job_.rate_at(gpus));
     const Seconds end = on_slot(real_end);
     free_[piece] = input_.cluster_gpus - gpus;
     free_[end] = input_.cluster_gpus;

@@ -14,8 +14,8 @@ constexpr std::array kClasses{1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 88
 
 struct NodeSet {
   std::int32_t nodes = 0;
-  std::int32_t capacity = 1;  // jobs that run at once
-  std::int32_t load = 0;      // jobs that were ever put here since it was last arranged
+  std::int32_t capacity = 1;   // jobs that run at once
+  std::int32_t load = 0;       // jobs that were ever put here since it was last arranged
   std::vector<JobIndex> jobs;  // the first ones run
 };
 using NodeSets = std::vector<NodeSet>;
@@ -100,9 +100,7 @@ class Gandiva {
     return true;
   }
 
-  void start_or_wait(JobIndex index) {
-    (place(index) ? running_ : waiting_).push_back(index);
-  }
+  void start_or_wait(JobIndex index) { (place(index) ? running_ : waiting_).push_back(index); }
 
   // As published, whoever stands behind one that starts is passed over.
   void start_waiting() {

@@ -5,23 +5,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
-#include "domain/curve.h"
+#include "formats/throughput_table.h"
 
 namespace weir::simulate::published {
 
 using Seconds = std::int64_t;
 inline constexpr Seconds kNever = INT64_MAX / 2;
 
-struct SizeRate {
-  std::int32_t gpus = 0;
-  double rate = 0;  // iterations per second
-};
-// Ascending in GPUs, every digit of the table.
-using RateTable = std::vector<SizeRate>;
-using RateBook = std::map<CurveKey, RateTable>;
+using RateTable = std::vector<formats::ExactRate>;
+using RateBook = formats::ExactRates;
 
 struct PublishedJob {
   Seconds submitted = 0;
@@ -37,7 +31,7 @@ struct PublishedJob {
   Seconds overhead = 0;   // seconds of the coming step in which it makes no progress
 
   double rate_at(std::int32_t size) const {
-    for (const SizeRate& option : *rates) {
+    for (const formats::ExactRate& option : *rates) {
       if (option.gpus == size) return option.rate;
     }
     return 0;
@@ -45,7 +39,7 @@ struct PublishedJob {
   double rate() const { return rate_at(gpus); }
   // The next larger size it may have; the same when there is none.
   std::int32_t next_size(std::int32_t size) const {
-    for (const SizeRate& option : *rates) {
+    for (const formats::ExactRate& option : *rates) {
       if (option.gpus > most) break;
       if (option.gpus > size) return option.gpus;
     }
@@ -54,7 +48,7 @@ struct PublishedJob {
   // The largest size it may have on that many GPUs; 0 when there is none.
   std::int32_t largest_on(std::int32_t free) const {
     std::int32_t size = 0;
-    for (const SizeRate& option : *rates) {
+    for (const formats::ExactRate& option : *rates) {
       if (option.gpus > most || option.gpus > free) break;
       size = option.gpus;
     }

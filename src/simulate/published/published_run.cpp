@@ -90,8 +90,9 @@ std::span<const PublishedPolicyRow> published_policies() {
 
 PublishedOutcome run_as_published(std::string_view policy, const TrainingWorkload& workload,
                                   const RateBook& rates, const PublishedSetup& setup) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [&](const Row& candidate) { return candidate.shown.name == policy; });
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& candidate) {
+    return candidate.shown.name == policy;
+  });
   assert(row != kRows.end());
   Bookkeeping book = open_book(*row, workload, rates, setup);
   row->run(book);

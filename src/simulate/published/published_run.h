@@ -35,7 +35,7 @@ struct PublishedOutcome {
   std::int64_t met = 0;
   std::int64_t refused = 0;
   std::int64_t completed = 0;
-  double mean_jct_s = 0;                       // of completed jobs
+  double mean_jct_s = 0;                        // of completed jobs
   std::vector<std::optional<Seconds>> ended{};  // by row of the workload, as its deadline is tested
 };
 

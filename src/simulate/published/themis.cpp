@@ -90,9 +90,9 @@ class Themis {
 
   std::vector<JobIndex> choose() {
     std::vector<Ratio> ratios;
-    const auto equal_share = static_cast<double>(
-        (book_.setup.gpus() + static_cast<std::int32_t>(active_.size()) - 1) /
-        static_cast<std::int32_t>(active_.size()));
+    const auto equal_share =
+        static_cast<double>((book_.setup.gpus() + static_cast<std::int32_t>(active_.size()) - 1) /
+                            static_cast<std::int32_t>(active_.size()));
     for (const JobIndex index : active_) {
       const PublishedJob& at = job(index);
       Fairness& fairness = fairness_[index];
