@@ -5,6 +5,7 @@
 #include <cassert>
 #include <deque>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "domain/seeded_rng.h"
@@ -24,7 +25,7 @@ class TrainingRun {
       : workload_{workload},
         config_{config},
         core_{core_config(config), initial_state(cluster, config)},
-        engine_{config.real_cost.value_or(core_.state().training.rescale_cost)} {
+        engine_{real_cost(cluster, config)} {
     outcome_.policy = config.policy;
     speeds_ = job_speeds(workload, config.speeds);
     outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
@@ -58,6 +59,7 @@ class TrainingRun {
       now_ = next;
       bool has_news = hear_of_outages();
       has_news = hear_of_releases() || has_news;
+      for (const JobId job : starting_) report_progress(job);
       has_news = submit_arrivals() || has_news;
       const bool must_decide = has_news || std::exchange(has_new_plans_, false) || wake_up_ <= now_;
       if (!must_decide) continue;
@@ -85,7 +87,18 @@ class TrainingRun {
     auto state = schedule::initial_state_for_training(
         cluster, schedule::find_training_policy(config.policy)->size_rule());
     if (config.planned_cost) state.training.rescale_cost = *config.planned_cost;
+    if (!plans_overhead(config)) state.training.rescale_cost = {Duration{0}, Duration{0}};
     return state;
+  }
+
+  // The other policies have no parts to leave out.
+  static bool plans_overhead(const TrainingRunConfig& config) {
+    return config.policy != "weir" || config.training.ablation.plans_overhead;
+  }
+
+  static schedule::RescaleCost real_cost(const Cluster& cluster, const TrainingRunConfig& config) {
+    if (config.real_cost) return *config.real_cost;
+    return config.planned_cost.value_or(schedule::rescale_cost_for(cluster.gpu_count()));
   }
 
   Time aligned(Time time) const { return schedule::slot_after(time, config_.training.slot); }
@@ -110,6 +123,7 @@ class TrainingRun {
         reports_.push_back(happening);
       } else {
         tell(RanksReady{happening.job, happening.generation});
+        if (starting_.erase(happening.job) > 0) report_progress(happening.job);
       }
     }
     bool any = false;
@@ -125,6 +139,8 @@ class TrainingRun {
     }
     return any;
   }
+
+  void report_progress(JobId job) { tell(ProgressReported{job, engine_.done_at(job, now_)}); }
 
   Time next_outage() const {
     return told_outages_ == outages_.size() ? Time::max() : outages_[told_outages_].first;
@@ -192,6 +208,12 @@ class TrainingRun {
     engine_.resize(now_, core_.state().training.job(record.job).pool, record);
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.started && !record.block.is_none()) job.started = now_;
+    if (plans_overhead(config_)) return;
+    if (record.block.is_none()) {
+      starting_.erase(record.job);
+    } else {
+      starting_.insert(record.job);
+    }
   }
 
   TrainingJobOutcome& outcome_of(JobId job) { return outcome_.by_job[trace_row_[job.value]]; }
@@ -229,6 +251,9 @@ class TrainingRun {
   std::size_t arrived_ = 0;
   std::deque<ModelledEngine::Happening> reports_;  // of which the scheduler has not heard yet
   std::vector<std::size_t> trace_row_;             // by job id
+  // Jobs that pay for a start which was planned as free: the scheduler takes them to be at work, so
+  // what they have done is told before it decides.
+  std::set<JobId> starting_;
   std::size_t row_ = 0;
   std::vector<std::int64_t> speeds_;  // by row
   Time now_;

@@ -40,7 +40,7 @@ struct TrainingRunConfig {
   JobSpeeds speeds;
   std::vector<NodeOutage> outages;
   // What a change of GPUs is planned to cost, and what it really costs. By default both are what the
-  // cluster's size makes usual.
+  // cluster's size makes usual. Without Ablation::plans_overhead weir plans as if it were nothing.
   std::optional<schedule::RescaleCost> planned_cost;
   std::optional<schedule::RescaleCost> real_cost;
   // Each record, as it is made.

@@ -203,7 +203,7 @@ std::optional<SizePlan> fill_with_reserve(Filling& filling, const JobToFill& job
     SizePlan plan;
     plan.top_level = q;
     plan.reserve = reserve;
-    if (q > 0 || rules.starts_late) {
+    if (rules.raises_late && (q > 0 || rules.starts_late)) {
       const Time at = slot_before(filling.latest_switch(q - 1, q, need), rules.slot);
       if (at > rules.now) {
         if (const auto end = filling.walk({q - 1, q, at}, need, &plan.steps).end) {

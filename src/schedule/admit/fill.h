@@ -57,6 +57,7 @@ struct FillRules {
   // this order.
   std::span<const int> reserves;
   bool starts_late = true;  // a job that needs only its least size begins as late as it may
+  bool raises_late = true;  // the lower level first; false: the level that suffices from the start
 };
 
 std::optional<SizePlan> fill(const CapacityProfile& profile, const JobToFill& job,

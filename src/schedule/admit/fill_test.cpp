@@ -128,6 +128,18 @@ TEST(Fill, TakesTheLeastSizeThatMeetsTheDeadlineAndOnlyAtTheEnd) {
   EXPECT_EQ(plan->end, at_second(100));
 }
 
+TEST(Fill, CanHaveTheLargerSizeFromTheStart) {
+  const SizeTable sizes = sizes_of({{1, 10}, {2, 20}});
+  const CapacityProfile profile{at_second(0), 2};
+  const JobToFill job{&sizes, work_of_iterations(1500), at_second(100), kPaused, at_second(0)};
+  FillRules rules{at_second(0), Duration{0}, kNoReserve};
+  rules.raises_late = false;
+  const auto plan = fill(profile, job, rules);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->steps, (std::vector<SizeStep>{{at_second(0), 1}}));
+  EXPECT_EQ(plan->end, at_second(75));
+}
+
 TEST(Fill, CountsThePriceOfAStart) {
   const SizeTable sizes = sizes_of({{1, 10}}, {from_seconds(3), from_seconds(2)});  // 5 s
   const CapacityProfile profile{at_second(0), 8};
@@ -214,8 +226,11 @@ RC_GTEST_PROP(Fill, APlanFitsWhatIsFreeAndDoesTheWorkInTime, ()) {
   Case any;
   const std::int64_t slot = *rc::gen::elementOf(std::vector<std::int64_t>{0, 0, 1, 7, 20});
   make_case(any, std::max<std::int64_t>(slot, 1));
-  const auto plan = fill(any.profile, any.job, any.rules(kReserves, from_seconds(slot)));
+  FillRules rules = any.rules(kReserves, from_seconds(slot));
+  rules.raises_late = between(0, 4) > 0;
+  const auto plan = fill(any.profile, any.job, rules);
   RC_CLASSIFY(!plan);
+  RC_CLASSIFY(!rules.raises_late);
   RC_PRE(plan.has_value());
   RC_ASSERT(std::count(kReserves.begin(), kReserves.end(), plan->reserve) == 1);
   const SizeOption& top = any.sizes[static_cast<std::size_t>(plan->top_level)];
@@ -254,6 +269,21 @@ RC_GTEST_PROP(Fill, TakesTheFirstReserveAndTheLowestLevelAtWhichTheWalkSucceeds,
   RC_CLASSIFY(plan.has_value());
   RC_ASSERT(plan.has_value() == expected.has_value());
   if (plan) RC_ASSERT(std::pair(plan->reserve, plan->top_level) == *expected);
+}
+
+// Only the form of the plan depends on it: the first level that suffices is the same.
+RC_GTEST_PROP(Fill, RaisingLateChangesNoAnswer, ()) {
+  Case any;
+  make_case(any);
+  FillRules rules = any.rules(kReserves);
+  const auto late = fill(any.profile, any.job, rules);
+  rules.raises_late = false;
+  const auto throughout = fill(any.profile, any.job, rules);
+  RC_CLASSIFY(late && throughout && late->steps != throughout->steps);
+  RC_ASSERT(late.has_value() == throughout.has_value());
+  if (!late) return;
+  RC_ASSERT(late->top_level == throughout->top_level);
+  RC_ASSERT(late->reserve == throughout->reserve);
 }
 
 RC_GTEST_PROP(Fill, WithoutPricesOnAConstantProfileItIsPossibleIffTheLargestFittingSizeDoesIt, ()) {

@@ -114,6 +114,12 @@ JobToFill to_fill(const TrainingJob& job, Time now, Time deadline) {
           job.level(),     job.ready_at,     job.spec->in_one_piece};
 }
 
+FillRules fill_rules(const PoolView& view, std::span<const int> reserves) {
+  FillRules rules{view.now, view.config.slot, reserves};
+  rules.raises_late = view.config.ablation.raises_late;
+  return rules;
+}
+
 void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end) {
   for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
     const auto gpus = static_cast<std::int32_t>(timeline.steps[i].block.size);
@@ -215,8 +221,7 @@ std::optional<Promise> Promises::promise_by(Time deadline) {
 }
 
 std::optional<Promise> Promises::insert(Time deadline) {
-  const FillRules rules{view_.now, view_.config.slot, kReserves};
-  const auto plan = fill(profile_, to_fill(newcomer_, view_.now, deadline), rules);
+  const auto plan = fill(profile_, to_fill(newcomer_, view_.now, deadline), fill_rules(view_));
   if (!plan) return std::nullopt;
   auto timeline = timelines().arrange(*plan, *newcomer_.sizes, newcomer_.block);
   if (!timeline) return std::nullopt;
@@ -237,7 +242,7 @@ std::optional<std::vector<SizePlan>> Promises::plan_in_order(const std::vector<J
   std::vector<std::pair<Duration, std::size_t>> order;
   for (std::size_t i = 0; i < jobs.size(); ++i) order.emplace_back(laxity(jobs[i], view_.now), i);
   std::sort(order.begin(), order.end());
-  const FillRules rules{view_.now, view_.config.slot, reserves};
+  const FillRules rules = fill_rules(view_, reserves);
   std::vector<SizePlan> plans(jobs.size());
   // The first that found no room, or none.
   const auto plan_all = [&] {
@@ -307,7 +312,7 @@ std::optional<Promise> Promises::replan_some(Time deadline) {
   others.apply(std::move(changes));
   others = others.coarsened(kCoarseParts);
   obstacle_ = ReasonCode::no_room;
-  if (!fill(others, jobs.back(), {view_.now, view_.config.slot, kReserves})) return std::nullopt;
+  if (!fill(others, jobs.back(), fill_rules(view_))) return std::nullopt;
   const auto plans = plan_in_order(jobs, others, kReserves, 0);
   if (!plans) return std::nullopt;
   return arranged_beside(deadline, flexible, *plans);

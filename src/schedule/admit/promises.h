@@ -37,6 +37,9 @@ inline constexpr std::array kReserves{4, 1, 0};
 
 JobToFill to_fill(const TrainingJob& job, Time now, Time deadline);
 
+// How weir's plans are filled, from now on.
+FillRules fill_rules(const PoolView& view, std::span<const int> reserves = kReserves);
+
 // Adds the GPUs of the timeline until `end`, as changes to a profile.
 void give_back(std::vector<CapacityProfile::Change>& changes, const Timeline& timeline, Time end);
 

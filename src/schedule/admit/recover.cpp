@@ -80,8 +80,7 @@ std::vector<Mended> mend_pool(const PoolView& view) {
   std::vector<JobId> jobs;
   for (const auto& [slack, id] : order) {
     const TrainingJob& job = view.state.job(id);
-    const FillRules rules{view.now, view.config.slot, kReserves};
-    auto plan = fill(profile, to_fill(view, job), rules);
+    auto plan = fill(profile, to_fill(view, job), fill_rules(view));
     if (!plan) {
       late.push_back(id);
       continue;

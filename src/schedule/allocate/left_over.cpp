@@ -25,8 +25,8 @@ struct Return {
 
 class LeftOvers {
  public:
-  LeftOvers(const TrainingState& state, const PoolState& pool, Time now)
-      : now_{now}, map_{pool.closed} {
+  LeftOvers(const TrainingState& state, const PoolState& pool, Time now, const Ablation& ablation)
+      : now_{now}, ablation_{ablation}, map_{pool.closed} {
     shares_.reserve(pool.active.size());
     for (const JobId id : pool.active) {
       const TrainingJob& job = state.job(id);
@@ -70,6 +70,11 @@ class LeftOvers {
     return block.is_none() ? IterationRate{0} : size_at(share, level_in(share, block)).rate;
   }
 
+  // Whether it may have more than it was promised.
+  bool may_borrow(const Share& share) const {
+    return ablation_.lends_left_overs || !share.job->is_promised() || share.job->is_at_risk;
+  }
+
   bool is_free_for(Share& share, GpuBlock block) {
     if (!share.block.is_none()) map_.give_back(share.block);
     const bool is_free = map_.is_free(block);
@@ -88,6 +93,7 @@ class LeftOvers {
   void keep(Share& share) {
     const GpuBlock present = share.job->block;
     if (present.is_none() || present == share.base || present.size < share.base.size) return;
+    if (present.size > share.base.size && !may_borrow(share)) return;
     if (share.job->ready_at > now_ && !can_afford(share, share.job->ready_at)) return;
     if (is_free_for(share, present)) put(share, present);
   }
@@ -101,7 +107,7 @@ class LeftOvers {
       // What must run in one piece waits for GPUs that nobody takes away again.
       const bool waits =
           share.job->spec->in_one_piece && share.job->is_promised() && !share.job->is_at_risk;
-      if (share.block.is_none() && !waits) idle.push_back(&share);
+      if (share.block.is_none() && !waits && may_borrow(share)) idle.push_back(&share);
     }
     const auto rank = [&](const Share& share) {
       if (share.job->is_promised())
@@ -153,7 +159,7 @@ class LeftOvers {
   }
 
   // The most expensive level of the job's own plan sets the price of its work.
-  static Return return_of(const Share& share, int from, int to) {
+  Return return_of(const Share& share, int from, int to) const {
     const SizeTable& sizes = *share.job->sizes;
     int top = 0;
     if (share.job->is_promised()) {
@@ -165,8 +171,10 @@ class LeftOvers {
     const std::int64_t price_rate = sizes[at].rate.value - (at > 0 ? sizes[at - 1].rate.value : 0);
     const SizeOption& a = size_at(share, from);
     const SizeOption& b = size_at(share, to);
-    return {static_cast<WideInteger>(b.rate.value - a.rate.value) * price_gpus,
-            static_cast<WideInteger>(b.gpus - a.gpus) * price_rate};
+    const auto gain = static_cast<WideInteger>(b.rate.value - a.rate.value) * price_gpus;
+    const auto cost = static_cast<WideInteger>(b.gpus - a.gpus) * price_rate;
+    // More GPUs are faster, so both are positive, and the inverse has the opposite order.
+    return ablation_.lends_where_least ? Return{cost, gain} : Return{gain, cost};
   }
 
   struct Wish {
@@ -185,7 +193,7 @@ class LeftOvers {
     std::priority_queue<Wish> wishes;
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       Share& share = shares_[i];
-      if (share.block.is_none()) continue;
+      if (share.block.is_none() || !may_borrow(share)) continue;
       wish_for_more(wishes, i);
     }
     while (!wishes.empty() && map_.free_count() > 0) {
@@ -217,6 +225,7 @@ class LeftOvers {
   }
 
   Time now_;
+  Ablation ablation_;
   BlockMap map_;
   std::vector<Share> shares_;
 };
@@ -224,8 +233,8 @@ class LeftOvers {
 }  // namespace
 
 std::vector<WantedBlock> allocate_with_left_overs(const TrainingState& state, const PoolState& pool,
-                                                  Time now) {
-  return LeftOvers{state, pool, now}.run();
+                                                  Time now, const Ablation& ablation) {
+  return LeftOvers{state, pool, now, ablation}.run();
 }
 
 }  // namespace weir::schedule

@@ -116,7 +116,8 @@ std::vector<JobId> WeirPolicy::to_confirm(const PoolView& view) const {
 }
 
 Allocation WeirPolicy::allocate(const PoolView& view) const {
-  Allocation allocation{allocate_with_left_overs(view.state, view.pool, view.now)};
+  Allocation allocation{
+      allocate_with_left_overs(view.state, view.pool, view.now, view.config.ablation)};
   for (const JobId id : view.pool.active) {
     const TrainingJob& job = view.state.job(id);
     if (!job.is_promised()) continue;
