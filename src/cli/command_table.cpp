@@ -79,7 +79,9 @@ CommandSpec simulate_spec() {
             .type = OptionType::integer_list,
             .default_text = "42..46",
             .least = 0,
-            .help = "One run for each seed. It decides the order of tasks and of nodes."},
+            .help = "One run for each seed. It decides the order of tasks and of nodes; with "
+                    "--jobs what is drawn for --job-speed and by policies, and without --seeds "
+                    "there is one run."},
            {.name = "protocol",
             .type = OptionType::text,
             .default_text = "inflation",

@@ -55,6 +55,7 @@ void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
   if (options.has("jobs") && options.texts("jobs").size() != 1)
     mistakes.add({{}, 0, "--jobs", "several files", "the one file that has the job"});
   check_training_rules(options, mistakes);
+  check_ablation(options, {options.text("policy")}, mistakes);
 }
 
 Diagnostics check_options(const OptionValues& options) {

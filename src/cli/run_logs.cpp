@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_logs.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "cli/version.h"
@@ -10,34 +12,37 @@ namespace weir::cli {
 
 std::vector<std::filesystem::path> log_paths(const std::filesystem::path& path,
                                              const std::vector<TrainingWorkload>& workloads,
-                                             const std::vector<std::string>& policies) {
+                                             const simulate::TrainingSweepConfig& config) {
+  const std::size_t seeds = std::max<std::size_t>(1, config.seeds.size());
+  const std::size_t runs = workloads.size() * config.policies.size() * seeds;
+  if (runs == 1) return {path};
   std::vector<std::filesystem::path> paths;
-  for (std::size_t list = 0; list < workloads.size(); ++list) {
-    for (const std::string& policy : policies) {
-      if (workloads.size() * policies.size() == 1) return {path};
-      std::string name = path.stem().string();
-      if (workloads.size() > 1) name += "." + workloads[list].name;
-      paths.push_back(path.parent_path() / (name + "." + policy + path.extension().string()));
-    }
+  for (std::size_t run = 0; run < runs; ++run) {
+    const simulate::SweepPlace place = simulate::place_of(config, run);
+    std::string name = path.stem().string();
+    if (workloads.size() > 1) name += "." + workloads[place.workload].name;
+    name += "." + config.policies[place.policy];
+    if (seeds > 1) name += "." + std::to_string(*place.seed);
+    paths.push_back(path.parent_path() / (name + path.extension().string()));
   }
   return paths;
 }
 
-formats::RecordLogHeader log_header(const TrainingSetup& setup, std::size_t list,
-                                    const std::string& policy,
+formats::RecordLogHeader log_header(const TrainingSetup& setup,
                                     const simulate::TrainingSweepConfig& config,
-                                    const std::string& curves) {
+                                    const simulate::SweepPlace& place, const std::string& curves) {
   const auto cost = schedule::rescale_cost_for(setup.cluster.gpu_count());
+  const simulate::TrainingRunConfig run = simulate::run_config(config, place);
   formats::RecordLogHeader header;
   header.pools = formats::log_pools(setup.cluster);
   header.rescale_base = cost.base;
   header.rescale_per_doubling = cost.per_doubling;
-  header.policy = policy;
+  header.policy = run.policy;
   header.slot = config.training.slot;
-  header.workload = setup.jobs_files[list];
+  header.workload = setup.jobs_files[place.workload];
   header.curves = curves;
-  const TrainingWorkload& workload = setup.workloads[list];
-  const auto speeds = simulate::job_speeds(workload, config.speeds);
+  const TrainingWorkload& workload = setup.workloads[place.workload];
+  const auto speeds = simulate::job_speeds(workload, run.speeds);
   for (std::size_t row = 0; row < speeds.size(); ++row) {
     if (speeds[row] != header.speed.permille)
       header.speed.jobs[workload.jobs[row].spec.name] = speeds[row];
@@ -47,12 +52,10 @@ formats::RecordLogHeader log_header(const TrainingSetup& setup, std::size_t list
 
 RunLogs::RunLogs(const TrainingSetup& setup, const simulate::TrainingSweepConfig& config,
                  const std::filesystem::path& path, const std::string& curves)
-    : paths_{log_paths(path, setup.workloads, config.policies)} {
+    : paths_{log_paths(path, setup.workloads, config)} {
   for (std::size_t run = 0; run < paths_.size(); ++run) {
-    const std::string& policy = config.policies[run % config.policies.size()];
     logs_.push_back(std::make_unique<Log>(kVersion));
-    logs_.back()->writer.write(
-        log_header(setup, run / config.policies.size(), policy, config, curves));
+    logs_.back()->writer.write(log_header(setup, config, simulate::place_of(config, run), curves));
   }
 }
 

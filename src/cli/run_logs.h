@@ -21,16 +21,15 @@ namespace weir::cli {
 
 // The file of each run, in the sweep's order. One run alone has the path itself; several have the
 // policy and, with several traces, the trace before the extension: run.jsonl becomes
-// run.night.weir.jsonl.
+// run.night.weir.jsonl. With several seeds the seed follows.
 std::vector<std::filesystem::path> log_paths(const std::filesystem::path& path,
                                              const std::vector<TrainingWorkload>& workloads,
-                                             const std::vector<std::string>& policies);
+                                             const simulate::TrainingSweepConfig& config);
 
 // What a log says before its records.
-formats::RecordLogHeader log_header(const TrainingSetup& setup, std::size_t list,
-                                    const std::string& policy,
+formats::RecordLogHeader log_header(const TrainingSetup& setup,
                                     const simulate::TrainingSweepConfig& config,
-                                    const std::string& curves);
+                                    const simulate::SweepPlace& place, const std::string& curves);
 
 class RunLogs {
  public:

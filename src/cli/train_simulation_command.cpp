@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -29,9 +30,9 @@ namespace weir::cli {
 namespace {
 
 constexpr std::array kOnlyWithJobs = {
-    "from-log",       "jobs",        "cluster",   "curves",     "slot", "gate",
-    "counter-offers", "provisional", "job-speed", "speed-seed", "log"};
-constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "seeds",    "protocol", "load",
+    "from-log",       "jobs",        "cluster", "curves",    "slot",       "round", "gate",
+    "counter-offers", "provisional", "ablate",  "job-speed", "speed-seed", "log"};
+constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
 // The default of --policy is for tasks.
@@ -44,11 +45,23 @@ std::vector<std::string> chosen_policies(const OptionValues& options) {
   return all;
 }
 
-// The recipe leaves out what is the default, but `all` is not the default here.
+// The default of --seeds is for tasks; here it is one run with the default of each draw.
+std::vector<std::uint64_t> chosen_seeds(const OptionValues& options) {
+  std::vector<std::uint64_t> seeds;
+  if (!options.is_given("seeds")) return seeds;
+  for (const std::int64_t seed : options.integers("seeds"))
+    seeds.push_back(static_cast<std::uint64_t>(seed));
+  return seeds;
+}
+
+// The recipe leaves out what is the default, but `all` and five seeds are not the default here.
 std::string recipe_of(const OptionValues& options) {
-  const bool is_left_out =
-      options.is_given("policy") && options.texts("policy") == std::vector<std::string>{"all"};
-  return options.recipe() + (is_left_out ? " --policy all" : "");
+  std::string recipe = options.recipe();
+  if (options.is_given("policy") && options.texts("policy") == std::vector<std::string>{"all"})
+    recipe += " --policy all";
+  if (options.is_given("seeds") && recipe.find(" --seeds ") == std::string::npos)
+    recipe += fmt::format(" --seeds {}", fmt::join(options.integers("seeds"), ","));
+  return recipe;
 }
 
 void check_policies(const OptionValues& options, Diagnostics& mistakes) {
@@ -103,6 +116,14 @@ Diagnostics check_options(const OptionValues& options) {
   }
   check_training_rules(options, mistakes);
   check_policies(options, mistakes);
+  check_ablation(options, chosen_policies(options), mistakes);
+  if (options.is_given("seeds") && options.is_given("speed-seed")) {
+    mistakes.add({{},
+                  0,
+                  "--speed-seed",
+                  fmt::format("{}", options.integer("speed-seed")),
+                  "to be left out with --seeds, which decide that too"});
+  }
   check_outputs(options, mistakes);
   return mistakes;
 }
@@ -110,6 +131,7 @@ Diagnostics check_options(const OptionValues& options) {
 simulate::TrainingSweepConfig sweep_config(const OptionValues& options) {
   simulate::TrainingSweepConfig config;
   config.policies = chosen_policies(options);
+  config.seeds = chosen_seeds(options);
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
   config.threads = static_cast<unsigned>(options.integer("threads"));
@@ -124,7 +146,7 @@ std::vector<simulate::TrainingSweepRun> sweep(const TrainingSetup& setup,
   auto runs =
       simulate::sweep_training(setup.cluster, setup.workloads, setup.curves, config, progress);
   for (std::size_t i = 0; i < runs.size(); ++i)
-    runs[i].jobs_file = setup.jobs_files[i / config.policies.size()];
+    runs[i].jobs_file = setup.jobs_files[simulate::place_of(config, i).workload];
   return runs;
 }
 

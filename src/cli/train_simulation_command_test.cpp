@@ -111,14 +111,76 @@ TEST_F(TrainSimulation, WritesAPageWithTheChart) {
 }
 
 TEST_F(TrainSimulation, RefusesOptionsThatDoNotGoTogetherAllAtOnce) {
-  const Ran ran = simulate({"--seeds", "1", "--load", "0.9", "--slot", "soon", "--policy", "fgd"});
+  const Ran ran = simulate(
+      {"--bound", "--load", "0.9", "--slot", "soon", "--round", "often", "--policy", "fgd"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err,
-              HasSubstr("option is \"--seeds\", expected an option that goes with --jobs"));
+              HasSubstr("option is \"--bound\", expected an option that goes with --jobs"));
   EXPECT_THAT(ran.err, HasSubstr("option is \"--load\""));
+  EXPECT_THAT(ran.err, HasSubstr("--round is \"often\", expected a duration like 120s"));
   EXPECT_THAT(ran.err, HasSubstr("--slot is \"soon\", expected a duration like 60s"));
   EXPECT_THAT(ran.err, HasSubstr("--policy is \"fgd\", expected with --jobs some of weir"));
   EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(TrainSimulation, PlaysEachPolicyWithEachSeed) {
+  const Ran ran = simulate({"--policy", "weir,edf", "--seeds", "7,8", "--job-speed", "0.7,1",
+                            "--json", "--log", file("run.jsonl"), "--csv", file("runs.csv")});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json runs = Json::parse(ran.out)["runs"];
+  ASSERT_EQ(runs.size(), 4U);
+  EXPECT_EQ(runs[1].at("policy"), "weir");
+  EXPECT_EQ(runs[1].at("seed"), 8);
+  EXPECT_EQ(runs[2].at("policy"), "edf");
+  EXPECT_NE(runs[0].at("mean_jct_s"), runs[1].at("mean_jct_s")) << "other speeds were drawn";
+  EXPECT_TRUE(fs::exists(file("run.edf.8.jsonl")));
+  EXPECT_NE(content_of(file("run.edf.7.jsonl")), content_of(file("run.edf.8.jsonl")));
+  EXPECT_THAT(content_of(file("runs.csv")), HasSubstr(",decisions,seed\n"));
+}
+
+// A seed is what --speed-seed is, for as many runs as there are.
+TEST_F(TrainSimulation, ASeedDrawsWhatTheSpeedSeedDraws) {
+  Json by_seed = Json::parse(simulate({"--seeds", "9", "--job-speed", "0.7,1", "--json"}).out);
+  const Json by_speed_seed =
+      Json::parse(simulate({"--speed-seed", "9", "--job-speed", "0.7,1", "--json"}).out);
+  EXPECT_FALSE(by_speed_seed["runs"][0].contains("seed"));
+  by_seed["runs"][0].erase("seed");
+  EXPECT_EQ(by_seed, by_speed_seed);
+  const Ran both = simulate({"--seeds", "9", "--speed-seed", "9"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--speed-seed is \"9\", expected to be left out with --seeds"));
+}
+
+TEST_F(TrainSimulation, TheRecipeHasTheSeedsAlsoWhenTheyAreThoseOfTasks) {
+  EXPECT_THAT(simulate({"--seeds", "42..46"}).out, HasSubstr(" --seeds 42,43,44,45,46\n"));
+  EXPECT_THAT(simulate({"--seeds", "42"}).out, HasSubstr(" --seeds 42"));
+  EXPECT_THAT(simulate({}).out, Not(HasSubstr("--seeds")));
+}
+
+TEST_F(TrainSimulation, LeavesPartsOfWeirOutAndSaysSo) {
+  const Ran whole = simulate({"--json"});
+  for (const char* part : {"overhead", "left-overs", "marginal-sign", "suffix"}) {
+    const Ran ran = simulate({"--ablate", part, "--json"});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_NE(ran.out, whole.out) << part;
+    EXPECT_THAT(simulate({"--ablate", part}).out, HasSubstr(std::string{" --ablate "} + part));
+  }
+  EXPECT_THAT(simulate({"--ablate", "prefix"}).err, HasSubstr("overhead, left-overs"));
+}
+
+TEST_F(TrainSimulation, OtherPoliciesHaveNoPartsToLeaveOut) {
+  const Ran ran = simulate({"--policy", "edf,elasticflow", "--ablate", "suffix"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--policy (which --ablate needs) is \"edf,elasticflow\", expected "
+                                 "weir among them"));
+  const auto others = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--policy", "all", "--json"});
+    Json runs = Json::parse(simulate(more).out)["runs"];
+    std::erase_if(runs.get_ref<Json::array_t&>(),
+                  [](const Json& run) { return run.at("policy") == "weir"; });
+    return runs;
+  };
+  EXPECT_EQ(others({"--ablate", "overhead,left-overs,marginal-sign,suffix"}), others({}));
 }
 
 TEST_F(TrainSimulation, SaysWhatIsMissing) {

@@ -2,12 +2,29 @@
 #include "cli/training_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "formats/quantity_text.h"
 
 namespace weir::cli {
+namespace {
+
+schedule::Ablation ablation_of(const OptionValues& options) {
+  schedule::Ablation ablation;
+  if (!options.has("ablate")) return ablation;
+  for (const std::string& part : options.texts("ablate")) {
+    if (part == "overhead") ablation.plans_overhead = false;
+    if (part == "left-overs") ablation.lends_left_overs = false;
+    if (part == "marginal-sign") ablation.lends_where_least = true;
+    if (part == "suffix") ablation.raises_late = false;
+  }
+  return ablation;
+}
+
+}  // namespace
 
 std::vector<OptionSpec> training_input_options() {
   return {
@@ -37,6 +54,12 @@ std::vector<OptionSpec> training_rule_options() {
            .unit = "duration",
            .default_text = "0s",
            .help = "Decide about training jobs only at multiples of this time; 0s: at once."},
+          {.name = "round",
+           .type = OptionType::text,
+           .unit = "duration",
+           .default_text = "0s",
+           .help = "How long a round, lease or slice is under policies that decide in such; 0s: "
+                   "what suits the policy. Only with --jobs."},
           {.name = "gate",
            .type = OptionType::text,
            .default_text = "on",
@@ -58,6 +81,14 @@ std::vector<OptionSpec> training_rule_options() {
            .help = "Plan jobs that need more than this, but promise them only when more of them is "
                    "done; until then they may give way to smaller ones. 0: promise every job when "
                    "it comes. Only with --jobs."},
+          {.name = "ablate",
+           .type = OptionType::text_list,
+           .choices = {"overhead", "left-overs", "marginal-sign", "suffix"},
+           .help = "Leave parts of the policy weir out, to see what they are worth. overhead: plan "
+                   "as if a change of GPUs were free. left-overs: promised jobs get what their "
+                   "plans say and no more. marginal-sign: lend GPUs where they save least. suffix: "
+                   "the larger of a plan's two sizes from the start, not as late as possible. "
+                   "Only with --jobs."},
           {.name = "job-speed",
            .type = OptionType::number_list,
            .unit = "of what the curve says",
@@ -76,6 +107,10 @@ std::vector<OptionSpec> training_rule_options() {
 void check_training_rules(const OptionValues& options, Diagnostics& mistakes) {
   if (!formats::parse_duration(options.text("slot")))
     mistakes.add({{}, 0, "--slot", options.text("slot"), "a duration like 60s, or 0s for none"});
+  if (!formats::parse_duration(options.text("round"))) {
+    mistakes.add(
+        {{}, 0, "--round", options.text("round"), "a duration like 120s, or 0s for the usual"});
+  }
   const std::vector<double>& speeds = options.numbers("job-speed");
   if (speeds.size() > 2 || speeds.front() > speeds.back()) {
     mistakes.add({{},
@@ -86,9 +121,22 @@ void check_training_rules(const OptionValues& options, Diagnostics& mistakes) {
   }
 }
 
+void check_ablation(const OptionValues& options, const std::vector<std::string>& policies,
+                    Diagnostics& mistakes) {
+  if (!options.has("ablate")) return;
+  if (std::find(policies.begin(), policies.end(), "weir") != policies.end()) return;
+  mistakes.add({{},
+                0,
+                "--policy (which --ablate needs)",
+                fmt::format("{}", fmt::join(policies, ",")),
+                "weir among them: only its parts can be left out"});
+}
+
 schedule::TrainingConfig training_rules(const OptionValues& options) {
   schedule::TrainingConfig rules;
   rules.slot = formats::parse_duration(options.text("slot")).value_or(Duration{0});
+  rules.round = formats::parse_duration(options.text("round")).value_or(Duration{0});
+  rules.ablation = ablation_of(options);
   rules.has_gate = options.text("gate") == "on";
   rules.makes_counter_offers = options.text("counter-offers") == "on";
   rules.provisional_multiple = options.integer("provisional");

@@ -15,11 +15,15 @@ namespace weir::cli {
 // --cluster, --jobs, --curves.
 std::vector<OptionSpec> training_input_options();
 
-// --slot, --gate, --counter-offers, --provisional, --job-speed, --speed-seed.
+// --slot, --round, --gate, --counter-offers, --provisional, --ablate, --job-speed, --speed-seed.
 std::vector<OptionSpec> training_rule_options();
 
 // Adds what is wrong with them, beyond what a single option shows.
 void check_training_rules(const OptionValues& options, Diagnostics& mistakes);
+
+// The same for --ablate, which is about one policy: weir must be among those that are played.
+void check_ablation(const OptionValues& options, const std::vector<std::string>& policies,
+                    Diagnostics& mistakes);
 
 // What they say. Requires: check_training_rules found nothing.
 schedule::TrainingConfig training_rules(const OptionValues& options);

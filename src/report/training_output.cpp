@@ -54,6 +54,7 @@ Json to_json(const TrainingSummary& run) {
                {"utilisation_percent", or_null(run.utilisation_percent)},
                {"rescales", run.rescales},
                {"decisions", run.decisions}};
+  if (run.seed) json["seed"] = *run.seed;
   if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
   return json;
 }
@@ -84,18 +85,24 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
   const bool has_seconds =
       std::any_of(summaries.begin(), summaries.end(),
                   [](const TrainingSummary& summary) { return summary.seconds.has_value(); });
+  const bool has_seeds =
+      std::any_of(summaries.begin(), summaries.end(),
+                  [](const TrainingSummary& summary) { return summary.seed.has_value(); });
   const auto columns_of = [](const TrainingSummary& summary) {
     Json json = to_json(summary);
     json.erase("timing");
+    json.erase("seed");
     return json;
   };
   const Json headings = columns_of(TrainingSummary{});
   for (const auto& [column, value] : headings.items()) csv.cell(column);
+  if (has_seeds) csv.cell("seed");
   if (has_seconds) csv.cell("seconds");
   csv.end_row();
   for (const TrainingSummary& summary : summaries) {
     const Json row = columns_of(summary);
     for (const auto& [column, value] : row.items()) csv.cell(cell_text(value));
+    if (has_seeds) csv.cell(summary.seed ? fmt::format("{}", *summary.seed) : "");
     if (has_seconds) csv.cell(summary.seconds ? fmt::format("{}", *summary.seconds) : "");
     csv.end_row();
   }

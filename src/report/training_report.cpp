@@ -37,12 +37,17 @@ std::vector<Runs> by_trace(Runs runs) {
   return groups;
 }
 
+// Whose run it is, told apart from those with other seeds.
+std::string label_of(const TrainingSweepRun& run) {
+  return run.outcome.policy + (run.seed ? fmt::format(", seed {}", *run.seed) : "");
+}
+
 std::string met_figure(std::span<const Runs> traces, std::span<const TrainingSummary> summaries) {
   BarPlot plot{"Jobs that met their deadline", "jobs", {}, {}, 0};
   for (const Runs& runs : traces) plot.groups.push_back(runs.front().workload);
   const std::size_t policies = traces.front().size();
   for (std::size_t p = 0; p < policies; ++p) {
-    BarSeries series{summaries[p].policy, p, {}};
+    BarSeries series{label_of(traces.front()[p]), p, {}};
     for (std::size_t t = 0; t < traces.size(); ++t) {
       const auto met = static_cast<double>(summaries[t * policies + p].met);
       series.bars.push_back(Bar{met, met, met});
@@ -110,8 +115,7 @@ std::string completion_figure(const Runs& runs) {
       if (job.finished) hours.push_back(to_seconds(*job.finished - job.submitted) / 3600);
     }
     std::sort(hours.begin(), hours.end());
-    plot.series.push_back(
-        share_curve(runs[p].outcome.policy, p, hours, runs[p].outcome.by_job.size()));
+    plot.series.push_back(share_curve(label_of(runs[p]), p, hours, runs[p].outcome.by_job.size()));
   }
   const Table table =
       quantile_table(plot, "Hours within which that share of all jobs was done; - when never");
@@ -141,7 +145,7 @@ std::string slack_figure(const Runs& runs) {
       slack.push_back(std::max(kLatest, left));
     }
     std::sort(slack.begin(), slack.end(), std::greater<>{});
-    PlotSeries series = share_curve(runs[p].outcome.policy, p, slack, with_deadline);
+    PlotSeries series = share_curve(label_of(runs[p]), p, slack, with_deadline);
     std::reverse(series.points.begin(), series.points.end());  // x ascending
     plot.series.push_back(std::move(series));
   }
@@ -154,7 +158,7 @@ std::string slack_figure(const Runs& runs) {
       (*job.finished <= job.deadline ? in_time : late) += 1;
     }
     const double whole = std::max(1.0, static_cast<double>(run.outcome.with_deadline)) / 100;
-    table.rows.push_back({run.outcome.policy, fmt::format("{:.1f}", in_time / whole),
+    table.rows.push_back({label_of(run), fmt::format("{:.1f}", in_time / whole),
                           fmt::format("{:.1f}", late / whole),
                           fmt::format("{:.1f}", 100 - (in_time + late) / whole)});
   }
@@ -165,7 +169,7 @@ std::string slack_figure(const Runs& runs) {
 }
 
 std::string shown_figures(const ShownRun& shown, const TrainingSweepRun& run) {
-  const std::string where = fmt::format("{}, {}", run.outcome.policy, run.workload);
+  const std::string where = fmt::format("{}, {}", label_of(run), run.workload);
   const GpuUsage usage = gpu_usage(shown.history, kUsageStretches);
   const Gantt chart = gantt(shown.history, shown.pools);
   std::string explanation =

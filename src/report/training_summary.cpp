@@ -20,10 +20,47 @@ std::optional<double> mean_of(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-TrainingSummary summarise_run(const TrainingSweepRun& run) {
+std::string text_of(std::optional<std::int64_t> count) {
+  return count ? fmt::format("{}", *count) : "-";
+}
+
+std::string text_of(std::optional<double> value, int decimals) {
+  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
+}
+
+Table table_for(const TrainingSummary& first, bool has_seeds, bool has_seconds) {
+  Table table{fmt::format("{}: {} jobs, {} with a deadline, on {} GPUs", first.workload, first.jobs,
+                          first.with_deadline, first.gpus),
+              {{"policy", Align::left},
+               {"met"},
+               {"met %"},
+               {"by luck"},
+               {"admitted"},
+               {"missed"},
+               {"refused"},
+               {"finished"},
+               {"mean JCT s"},
+               {"p99 JCT s"},
+               {"GPUs used %"},
+               {"rescales"}},
+              {}};
+  if (has_seeds) table.columns.insert(table.columns.begin() + 1, {"seed"});
+  if (has_seconds) table.columns.push_back({"seconds"});
+  return table;
+}
+
+}  // namespace
+
+std::optional<double> TrainingSummary::met_percent() const {
+  if (with_deadline == 0) return std::nullopt;
+  return static_cast<double>(met) / static_cast<double>(with_deadline) * 100;
+}
+
+TrainingSummary summarise(const TrainingSweepRun& run) {
   const TrainingOutcome& outcome = run.outcome;
   TrainingSummary summary;
   summary.policy = outcome.policy;
+  summary.seed = run.seed;
   summary.workload = run.workload;
   summary.jobs_file = run.jobs_file;
   summary.gpus = run.gpus;
@@ -68,44 +105,9 @@ TrainingSummary summarise_run(const TrainingSweepRun& run) {
   return summary;
 }
 
-std::string text_of(std::optional<std::int64_t> count) {
-  return count ? fmt::format("{}", *count) : "-";
-}
-
-std::string text_of(std::optional<double> value, int decimals) {
-  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
-}
-
-Table table_for(const TrainingSummary& first, bool has_seconds) {
-  Table table{fmt::format("{}: {} jobs, {} with a deadline, on {} GPUs", first.workload, first.jobs,
-                          first.with_deadline, first.gpus),
-              {{"policy", Align::left},
-               {"met"},
-               {"met %"},
-               {"by luck"},
-               {"admitted"},
-               {"missed"},
-               {"refused"},
-               {"finished"},
-               {"mean JCT s"},
-               {"p99 JCT s"},
-               {"GPUs used %"},
-               {"rescales"}},
-              {}};
-  if (has_seconds) table.columns.push_back({"seconds"});
-  return table;
-}
-
-}  // namespace
-
-std::optional<double> TrainingSummary::met_percent() const {
-  if (with_deadline == 0) return std::nullopt;
-  return static_cast<double>(met) / static_cast<double>(with_deadline) * 100;
-}
-
 std::vector<TrainingSummary> summarise(std::span<const TrainingSweepRun> runs) {
   std::vector<TrainingSummary> summaries;
-  for (const TrainingSweepRun& run : runs) summaries.push_back(summarise_run(run));
+  for (const TrainingSweepRun& run : runs) summaries.push_back(summarise(run));
   return summaries;
 }
 
@@ -118,12 +120,15 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
   const bool has_seconds =
       std::any_of(summaries.begin(), summaries.end(),
                   [](const TrainingSummary& summary) { return summary.seconds.has_value(); });
+  const bool has_seeds =
+      std::any_of(summaries.begin(), summaries.end(),
+                  [](const TrainingSummary& summary) { return summary.seed.has_value(); });
   std::vector<Table> tables;
   const TrainingSummary* last = nullptr;
   for (const TrainingSummary& summary : summaries) {
     if (last == nullptr || last->workload != summary.workload ||
         last->jobs_file != summary.jobs_file) {
-      tables.push_back(table_for(summary, has_seconds));
+      tables.push_back(table_for(summary, has_seeds, has_seconds));
     }
     last = &summary;
     std::vector<std::string> row = {summary.policy,
@@ -138,6 +143,8 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
                                     text_of(summary.p99_jct_s, 0),
                                     text_of(summary.utilisation_percent, 1),
                                     fmt::format("{}", summary.rescales)};
+    if (has_seeds)
+      row.insert(row.begin() + 1, summary.seed ? fmt::format("{}", *summary.seed) : "-");
     if (has_seconds) row.push_back(text_of(summary.seconds, 3));
     tables.back().rows.push_back(std::move(row));
   }

@@ -18,6 +18,7 @@ namespace weir::report {
 
 struct TrainingSummary {
   std::string policy;
+  std::optional<std::uint64_t> seed;  // where seeds were asked for
   std::string workload;
   std::string jobs_file;
   std::int64_t gpus = 0;
@@ -50,6 +51,7 @@ struct TrainingSummary {
   std::optional<double> met_percent() const;
 };
 
+TrainingSummary summarise(const simulate::TrainingSweepRun& run);
 std::vector<TrainingSummary> summarise(std::span<const simulate::TrainingSweepRun> runs);
 
 // The value below which that share of the values lies: the nearest rank, of sorted values. Requires:

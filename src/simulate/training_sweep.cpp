@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/training_sweep.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -8,27 +9,43 @@
 
 namespace weir::simulate {
 
+SweepPlace place_of(const TrainingSweepConfig& config, std::size_t run) {
+  const std::size_t seeds = std::max<std::size_t>(1, config.seeds.size());
+  SweepPlace place{run / seeds / config.policies.size(), run / seeds % config.policies.size(), {}};
+  if (!config.seeds.empty()) place.seed = config.seeds[run % seeds];
+  return place;
+}
+
+TrainingRunConfig run_config(const TrainingSweepConfig& config, const SweepPlace& place) {
+  TrainingRunConfig run;
+  run.policy = config.policies[place.policy];
+  run.training = config.training;
+  run.speeds = config.speeds;
+  run.planned_cost = config.planned_cost;
+  run.real_cost = config.real_cost;
+  if (place.seed) run.training.seed = run.speeds.seed = *place.seed;
+  return run;
+}
+
 std::vector<TrainingSweepRun> sweep_training(const Cluster& cluster,
                                              const std::vector<TrainingWorkload>& workloads,
                                              const std::vector<CurveBook>& curves,
                                              const TrainingSweepConfig& config,
                                              ProgressSink& progress) {
-  std::vector<TrainingSweepRun> runs(workloads.size() * config.policies.size());
+  std::vector<TrainingSweepRun> runs(workloads.size() * config.policies.size() *
+                                     std::max<std::size_t>(1, config.seeds.size()));
   std::atomic<std::uint64_t> done{0};
   parallel_for(runs.size(), config.threads, [&](std::size_t i) {
-    const TrainingWorkload& workload = workloads[i / config.policies.size()];
-    TrainingRunConfig run;
-    run.policy = config.policies[i % config.policies.size()];
-    run.training = config.training;
-    run.speeds = config.speeds;
-    run.planned_cost = config.planned_cost;
-    run.real_cost = config.real_cost;
+    const SweepPlace place = place_of(config, i);
+    const TrainingWorkload& workload = workloads[place.workload];
+    TrainingRunConfig run = run_config(config, place);
     if (config.observer) run.on_record = config.observer(i);
     const auto start = std::chrono::steady_clock::now();
     TrainingOutcome outcome = run_training(cluster, workload, curves, run);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     outcome.wall_seconds = passed.count();
-    runs[i] = {workload.name, {}, cluster.gpu_count(), config.timing, std::move(outcome)};
+    runs[i] = {workload.name,      {},        cluster.gpu_count(), config.timing,
+               std::move(outcome), place.seed};
     progress.advance("simulating", ++done, runs.size());
   });
   return runs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many training runs at once: every combination of workload and policy, spread over threads. Each
-// run is single-threaded and deterministic; results come back in the order workload, policy
-// whatever the number of threads.
+// Many training runs at once: every combination of workload, policy and seed, spread over threads.
+// Each run is single-threaded and deterministic; results come back in the order workload, policy,
+// seed whatever the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ namespace weir::simulate {
 
 struct TrainingSweepConfig {
   std::vector<std::string> policies;
+  // Each decides what is drawn for `speeds` and by policies; none: one run, with the seeds they have.
+  std::vector<std::uint64_t> seeds;
   schedule::TrainingConfig training;
   JobSpeeds speeds;
   std::optional<schedule::RescaleCost> planned_cost;
@@ -34,12 +36,24 @@ struct TrainingSweepConfig {
   std::function<std::function<void(const Record&)>(std::size_t run)> observer;
 };
 
+// Which of the combinations a position in the result is.
+struct SweepPlace {
+  std::size_t workload = 0;
+  std::size_t policy = 0;
+  std::optional<std::uint64_t> seed;
+};
+SweepPlace place_of(const TrainingSweepConfig& config, std::size_t run);
+
+// What that combination plays with.
+TrainingRunConfig run_config(const TrainingSweepConfig& config, const SweepPlace& place);
+
 struct TrainingSweepRun {
   std::string workload;   // its name, "night"
   std::string jobs_file;  // as given by the user; empty when there is no file
   std::int64_t gpus = 0;  // in the cluster
   bool has_timing = false;
   TrainingOutcome outcome;
+  std::optional<std::uint64_t> seed{};  // where seeds were asked for
 };
 
 std::vector<TrainingSweepRun> sweep_training(const Cluster& cluster,

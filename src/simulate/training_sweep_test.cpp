@@ -60,6 +60,55 @@ TEST(TrainingSweep, GivesTheSameOnAnyNumberOfThreads) {
   }
 }
 
+TEST(TrainingSweep, PlaysEachCombinationWithEachSeed) {
+  TrainingSweepConfig config{.policies = {"weir", "edf"}, .seeds = {7, 8, 9}, .threads = 2};
+  config.speeds = {500, 1000};
+  const auto runs = sweep(config);
+  ASSERT_EQ(runs.size(), 12U);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const SweepPlace place = place_of(config, i);
+    EXPECT_EQ(runs[i].workload, place.workload == 0 ? "a" : "b");
+    EXPECT_EQ(runs[i].outcome.policy, config.policies[place.policy]);
+    EXPECT_EQ(runs[i].seed, place.seed);
+    TrainingSweepConfig alone = config;
+    alone.policies = {runs[i].outcome.policy};
+    alone.seeds = {};
+    alone.speeds.seed = alone.training.seed = *place.seed;
+    const auto same = sweep(alone)[place.workload];
+    EXPECT_FALSE(same.seed);
+    EXPECT_EQ(same.outcome.total_completion_seconds, runs[i].outcome.total_completion_seconds);
+  }
+  EXPECT_NE(runs[0].outcome.total_completion_seconds, runs[1].outcome.total_completion_seconds);
+}
+
+// There is time for the job if a start is free, and not if it costs 4 s.
+TEST(TrainingSweep, WithoutOverheadInPlansThePriceIsPaidAllTheSame) {
+  TrainingWorkload tight = jobs("tight", 1);
+  tight.jobs[0].spec.deadline = Time{from_seconds(1000)};
+  tight.jobs[0].spec.is_rigid = true;
+  const auto play = [&](bool plans_overhead) {
+    TrainingRunConfig config;
+    config.training.ablation.plans_overhead = plans_overhead;
+    return run_training(*formats::parse_cluster_shorthand("1x1xT4"), tight, some_curves(), config);
+  };
+  EXPECT_EQ(play(true).admitted, 0);
+  const TrainingOutcome without = play(false);
+  EXPECT_EQ(without.admitted, 1);
+  EXPECT_EQ(without.missed_after_admission, 1);
+  ASSERT_TRUE(without.by_job[0].finished);
+  EXPECT_EQ(*without.by_job[0].finished, Time{from_seconds(1004)});
+}
+
+TEST(TrainingSweep, OnlyWeirPlansWithoutOverhead) {
+  TrainingSweepConfig config{.policies = {"elasticflow", "edf", "fifo"}};
+  const auto with = sweep(config);
+  config.training.ablation.plans_overhead = false;
+  const auto without = sweep(config);
+  for (std::size_t i = 0; i < with.size(); ++i)
+    EXPECT_EQ(with[i].outcome.total_completion_seconds,
+              without[i].outcome.total_completion_seconds);
+}
+
 TEST(TrainingSweep, TellsTheObserverOfEachRunItsRecords) {
   std::vector<std::size_t> records(4, 0);
   TrainingSweepConfig config{.policies = {"weir", "fifo"}, .threads = 2};
