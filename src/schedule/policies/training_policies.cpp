@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "schedule/policies/chronus.h"
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
 #include "schedule/policies/fifo.h"
@@ -18,6 +19,7 @@ const EdfPolicy kEdf;
 const EdfKneePolicy kEdfKnee{false};
 const EdfKneePolicy kEdfAdmission{true};
 const FifoPolicy kFifo;
+const ChronusPolicy kChronus;
 
 constexpr std::string_view kElasticFlowPaper = "Gu et al., ASPLOS 2023";
 
@@ -34,6 +36,8 @@ const std::array kPolicies{
                       "weir, docs/models/promises.md", &kEdfAdmission},
     TrainingPolicyRow{"fifo", "In order of arrival, on the GPUs asked for", "common practice",
                       &kFifo},
+    TrainingPolicyRow{"chronus", "Sizes as asked, in leases; promises what a timetable meets",
+                      "Gao et al., SoCC 2021", &kChronus},
 };
 
 }  // namespace
