@@ -12,6 +12,7 @@
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
 #include "cli/policies_command.h"
+#include "cli/published_command.h"
 #include "cli/serve_command.h"
 #include "cli/simulate_command.h"
 #include "cli/trace_commands.h"
@@ -176,6 +177,8 @@ CommandSpec simulate_spec() {
   };
   spec.options.insert(at("policy"), inputs.begin(), inputs.end());
   spec.options.insert(at("threads"), rules.begin(), rules.end());
+  const std::vector<OptionSpec> published = published_options();
+  spec.options.insert(at("threads"), published.begin(), published.end());
   return spec;
 }
 

@@ -13,6 +13,7 @@
 
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
+#include "cli/published_command.h"
 #include "cli/run_logs.h"
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
@@ -31,7 +32,7 @@ namespace {
 
 constexpr std::array kOnlyWithJobs = {
     "from-log",       "jobs",        "cluster", "curves",    "slot",       "round", "gate",
-    "counter-offers", "provisional", "ablate",  "job-speed", "speed-seed", "log"};
+    "counter-offers", "provisional", "ablate",  "job-speed", "speed-seed", "log",   "as-published"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
@@ -251,6 +252,7 @@ std::vector<std::string> training_policy_names() {
 }
 
 Result<void> train_simulation_command(const OptionValues& options, Console& console) {
+  if (options.flag("as-published")) return published_command(options, console);
   if (auto mistakes = check_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto setup = read_training_setup(options);

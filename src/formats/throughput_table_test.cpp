@@ -98,6 +98,14 @@ TEST(ThroughputTables, AreAllTheTablesOfAFolder) {
   }
 }
 
+TEST(ThroughputTables, KeepEveryDigitWhereItIsWanted) {
+  const TemporaryFolder folder;
+  folder.write("bert.csv", "global_batch_size,4,1,2\n64,nan,6.030661553957379,\n");
+  const auto rates = read_exact_rates(folder.path());
+  ASSERT_TRUE(rates) << mistakes_of(rates);
+  EXPECT_EQ(*rates, (ExactRates{{{"bert", 64}, {{1, 6.030661553957379}}}}));
+}
+
 TEST(ThroughputTables, HaveNoGpuWithoutAnUnderscore) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / "tables");

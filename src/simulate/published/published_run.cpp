@@ -2,6 +2,7 @@
 #include "simulate/published/published_run.h"
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <numeric>
 
@@ -86,6 +87,10 @@ Bookkeeping open_book(const Row& policy, const TrainingWorkload& workload, const
 
 std::span<const PublishedPolicyRow> published_policies() {
   return kShown;
+}
+
+bool is_published_size(std::int32_t gpus) {
+  return gpus <= kLargestSize && std::has_single_bit(static_cast<std::uint32_t>(gpus));
 }
 
 PublishedOutcome run_as_published(std::string_view policy, const TrainingWorkload& workload,

@@ -45,6 +45,9 @@ struct PublishedPolicyRow {
 };
 std::span<const PublishedPolicyRow> published_policies();
 
+// Whether the public simulator has node sets for jobs that ask for so many GPUs.
+bool is_published_size(std::int32_t gpus);
+
 // Requires: the policy is one of them; every job has a deadline, a duration and rates.
 PublishedOutcome run_as_published(std::string_view policy, const TrainingWorkload& workload,
                                   const RateBook& rates, const PublishedSetup& setup);
