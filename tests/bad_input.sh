@@ -83,7 +83,7 @@ expect 'a cluster without nodes' '0x4xT4' -- "${arguments[@]}"
 mapfile -t arguments < <(train 2x4xT4 jobs.csv no-such-folder)
 expect 'no such curves' 'no-such-folder' -- "${arguments[@]}"
 mapfile -t arguments < <(train)
-expect 'options of tasks and of jobs mixed' 'option is "--seeds"' 'option is "--bound"' '--policy is "fgd"' '--slot is "x"' -- "${arguments[@]}" --seeds 1 --bound --policy fgd --slot x
+expect 'options of tasks and of jobs mixed' 'option is "--load"' 'option is "--bound"' '--policy is "fgd"' '--slot is "x"' -- "${arguments[@]}" --load 1 --bound --policy fgd --slot x
 expect 'an unknown training policy' '--policy is "elasticflo"' 'did you mean elasticflow?' -- "${arguments[@]}" --policy elasticflo
 expect 'explain an unknown job' '--job is "b"' -- explain --cluster 2x4xT4 --jobs jobs.csv --curves curves --job b
 echo '{"schema":1' >broken.jsonl
