@@ -118,7 +118,7 @@ class Chart {
   }
 
   std::size_t style_of(JobId id) const {
-    return history_.jobs[id.value].is_promised ? id.value % kJobStyles : kSeriesStyles - 1;
+    return history_.jobs[id.value].is_promised ? id.value % kJobStyles : kJobStyles;
   }
 
   std::string nodes() const {

@@ -14,7 +14,7 @@
 namespace weir::report {
 
 // Colours and dashes repeat after this many series.
-inline constexpr std::size_t kSeriesStyles = 8;
+inline constexpr std::size_t kSeriesStyles = 12;
 
 // The drawing area, in SVG units. The legend stands to the right of the axes.
 struct PlotFrame {

@@ -30,12 +30,15 @@ std::string draw_series(const PlotSeries& series, const Axis& x, const Axis& y,
   std::string upper;
   std::string lower;
   std::string marks;
+  const std::size_t stride =
+      plot.marks == 0 ? 1 : std::max<std::size_t>(1, series.points.size() / plot.marks);
+  std::size_t number = 0;
   for (const PlotPoint& point : series.points) {
     const double px = x.at(point.x);
     line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", px, y.at(point.y));
     upper += fmt::format("{}{:.1f} {:.1f}", upper.empty() ? "M" : "L", px, y.at(point.high));
     lower = fmt::format("L{:.1f} {:.1f}", px, y.at(point.low)) + lower;
-    if (!is_multiple(point.x, plot.hover_step)) continue;
+    if (!is_multiple(point.x, plot.hover_step) || ++number % stride != 0) continue;
     marks += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"7\"><title>{}, {} {}: {}</title></circle>\n", px,
         y.at(point.y), escape_markup(series.name), escape_markup(plot.x_label),
@@ -181,7 +184,7 @@ std::string to_svg(const BarPlot& plot) {
   return svg + legend(kFrame, entries) + "</svg>\n";
 }
 
-// The hues are those of Okabe and Ito, made darker on white and lighter on black until each stands
+// The first eight hues are those of Okabe and Ito; all are made darker on white and lighter on black until each stands
 // out from its background at least 3 to 1.
 std::string_view plot_style() {
   return R"css(
@@ -206,11 +209,19 @@ std::string_view plot_style() {
 .s5 { --colour: #2f8fc4; }
 .s6 { --colour: #857a00; }
 .s7 { --colour: #6e6e6e; }
+.s8 { --colour: #a0522d; }
+.s9 { --colour: #5a4fcf; }
+.s10 { --colour: #c2185b; }
+.s11 { --colour: #00707a; }
 .s3.line, .s3 .line { stroke-dasharray: 10 3; }
 .s4.line, .s4 .line { stroke-dasharray: 6 3; }
 .s5.line, .s5 .line { stroke-dasharray: 8 3 2 3; }
 .s6.line, .s6 .line { stroke-dasharray: 4 4; }
 .s7.line, .s7 .line { stroke-dasharray: 2 3; }
+.s8.line, .s8 .line { stroke-dasharray: 12 3 3 3; }
+.s9.line, .s9 .line { stroke-dasharray: 1 3; }
+.s10.line, .s10 .line { stroke-dasharray: 14 4; }
+.s11.line, .s11 .line { stroke-dasharray: 5 2 1 2; }
 @media (prefers-color-scheme: dark) {
   .s0 { --colour: #4aa8e8; }
   .s1 { --colour: #ff8242; }
@@ -220,6 +231,10 @@ std::string_view plot_style() {
   .s5 { --colour: #8fd0f5; }
   .s6 { --colour: #e6da3c; }
   .s7 { --colour: #adadad; }
+  .s8 { --colour: #d39a72; }
+  .s9 { --colour: #a79cf5; }
+  .s10 { --colour: #ff80ab; }
+  .s11 { --colour: #5ec8d0; }
 }
 )css";
 }

@@ -41,6 +41,7 @@ struct LinePlot {
   bool diagonal = false;  // a reference line y = x, up to the top
   int decimals = 2;       // of y in hover titles
   bool x_is_log = false;  // points at or below 0 stand at the left end
+  std::size_t marks = 0;  // of each series, evenly over its points; 0: on every point
 };
 
 struct Bar {

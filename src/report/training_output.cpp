@@ -54,9 +54,23 @@ Json to_json(const TrainingSummary& run) {
                {"utilisation_percent", or_null(run.utilisation_percent)},
                {"rescales", run.rescales},
                {"decisions", run.decisions}};
+  if (!run.cluster.empty()) json["cluster"] = run.cluster;
   if (run.seed) json["seed"] = *run.seed;
   if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
   return json;
+}
+
+// The member "runs", one line for each.
+Result<std::string> runs_text(std::span<const TrainingSummary> summaries) {
+  std::string text = "\"runs\":[";
+  std::string_view separator = "\n";
+  for (const TrainingSummary& summary : summaries) {
+    const auto line = formats::json_text(to_json(summary), formats::JsonLayout::compact);
+    if (!line) return tl::unexpected(line.error());
+    text.append(separator).append(*line);
+    separator = ",\n";
+  }
+  return text + "\n]";
 }
 
 std::string cell_text(const Json& value) {
@@ -67,41 +81,50 @@ std::string cell_text(const Json& value) {
 }  // namespace
 
 Result<std::string> training_json(std::span<const TrainingSummary> summaries) {
-  std::string text = "{\"runs\":[";
-  std::string_view separator = "\n";
-  for (const TrainingSummary& summary : summaries) {
-    const auto line = formats::json_text(to_json(summary), formats::JsonLayout::compact);
-    if (!line) return tl::unexpected(line.error());
-    text.append(separator).append(*line);
-    separator = ",\n";
-  }
-  return text + "\n]}\n";
+  const auto runs = runs_text(summaries);
+  if (!runs) return runs;
+  return "{" + *runs + "}\n";
+}
+
+Result<std::string> comparison_json(std::string_view version, std::string_view recipe,
+                                    std::span<const TrainingSummary> summaries) {
+  const auto runs = runs_text(summaries);
+  if (!runs) return runs;
+  const auto text = [](std::string_view value) {
+    return formats::json_text(Json(value), formats::JsonLayout::compact);
+  };
+  const auto version_text = text(version);
+  if (!version_text) return version_text;
+  const auto recipe_text = text(recipe);
+  if (!recipe_text) return recipe_text;
+  return fmt::format("{{\"version\":{},\"recipe\":{},\n{}}}\n", *version_text, *recipe_text, *runs);
 }
 
 // The columns are the keys of the JSON.
 std::string training_csv(std::span<const TrainingSummary> summaries) {
   std::ostringstream out;
   formats::CsvWriter csv{out};
-  const bool has_seconds =
-      std::any_of(summaries.begin(), summaries.end(),
-                  [](const TrainingSummary& summary) { return summary.seconds.has_value(); });
-  const bool has_seeds =
-      std::any_of(summaries.begin(), summaries.end(),
-                  [](const TrainingSummary& summary) { return summary.seed.has_value(); });
+  const auto any = [&](auto has) { return std::any_of(summaries.begin(), summaries.end(), has); };
+  const bool has_seconds = any([](const TrainingSummary& run) { return run.seconds.has_value(); });
+  const bool has_seeds = any([](const TrainingSummary& run) { return run.seed.has_value(); });
+  const bool has_clusters = any([](const TrainingSummary& run) { return !run.cluster.empty(); });
   const auto columns_of = [](const TrainingSummary& summary) {
     Json json = to_json(summary);
     json.erase("timing");
+    json.erase("cluster");
     json.erase("seed");
     return json;
   };
   const Json headings = columns_of(TrainingSummary{});
   for (const auto& [column, value] : headings.items()) csv.cell(column);
+  if (has_clusters) csv.cell("cluster");
   if (has_seeds) csv.cell("seed");
   if (has_seconds) csv.cell("seconds");
   csv.end_row();
   for (const TrainingSummary& summary : summaries) {
     const Json row = columns_of(summary);
     for (const auto& [column, value] : row.items()) csv.cell(cell_text(value));
+    if (has_clusters) csv.cell(summary.cluster);
     if (has_seeds) csv.cell(summary.seed ? fmt::format("{}", *summary.seed) : "");
     if (has_seconds) csv.cell(summary.seconds ? fmt::format("{}", *summary.seconds) : "");
     csv.end_row();

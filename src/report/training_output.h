@@ -12,6 +12,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "domain/result.h"
 #include "report/training_summary.h"
@@ -19,6 +20,10 @@
 namespace weir::report {
 
 Result<std::string> training_json(std::span<const TrainingSummary> summaries);
+// The same runs with what made them: {"version":"0.1.0","recipe":"weir simulate ...","runs":[...]};
+// a run also has its cluster.
+Result<std::string> comparison_json(std::string_view version, std::string_view recipe,
+                                    std::span<const TrainingSummary> summaries);
 std::string training_csv(std::span<const TrainingSummary> summaries);
 
 }  // namespace weir::report

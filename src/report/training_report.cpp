@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "report/gantt.h"
+#include "report/share_curve.h"
 #include "report/svg_plot.h"
 #include "report/training_summary.h"
 #include "report/usage_plot.h"
@@ -68,38 +69,6 @@ std::string met_figure(std::span<const Runs> traces, std::span<const TrainingSum
                 to_svg(plot), table);
 }
 
-// Sorted values as a curve: how many percent of `whole` are at most (or at least) x.
-PlotSeries share_curve(std::string name, std::size_t style, const std::vector<double>& sorted,
-                       std::size_t whole) {
-  PlotSeries series{std::move(name), style, {}};
-  if (sorted.empty() || whole == 0) return series;
-  const std::size_t points = std::min(kCurvePoints, sorted.size());
-  for (std::size_t i = 1; i <= points; ++i) {
-    const std::size_t rank = i * sorted.size() / points;  // 1 .. size
-    const double share = static_cast<double>(rank) / static_cast<double>(whole) * 100;
-    series.points.push_back({sorted[rank - 1], share, share, share});
-  }
-  return series;
-}
-
-// What the curves of a plot say at a few shares.
-Table quantile_table(const LinePlot& plot, const std::string& title) {
-  constexpr double kShares[] = {10, 25, 50, 75, 90};
-  Table table{title, {{"policy", Align::left}}, {}};
-  for (const double share : kShares) table.columns.push_back({fmt::format("{:.0f} %", share)});
-  for (const PlotSeries& series : plot.series) {
-    std::vector<std::string> row = {series.name};
-    for (const double share : kShares) {
-      const auto point =
-          std::find_if(series.points.begin(), series.points.end(),
-                       [&](const PlotPoint& candidate) { return candidate.y >= share; });
-      row.push_back(point == series.points.end() ? "-" : fmt::format("{:.2f}", point->x));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
 std::string completion_figure(const Runs& runs) {
   LinePlot plot;
   plot.title = "Completion times, " + runs.front().workload;
@@ -115,7 +84,8 @@ std::string completion_figure(const Runs& runs) {
       if (job.finished) hours.push_back(to_seconds(*job.finished - job.submitted) / 3600);
     }
     std::sort(hours.begin(), hours.end());
-    plot.series.push_back(share_curve(label_of(runs[p]), p, hours, runs[p].outcome.by_job.size()));
+    plot.series.push_back(
+        share_curve(label_of(runs[p]), p, hours, runs[p].outcome.by_job.size(), kCurvePoints));
   }
   const Table table =
       quantile_table(plot, "Hours within which that share of all jobs was done; - when never");
@@ -145,7 +115,7 @@ std::string slack_figure(const Runs& runs) {
       slack.push_back(std::max(kLatest, left));
     }
     std::sort(slack.begin(), slack.end(), std::greater<>{});
-    PlotSeries series = share_curve(label_of(runs[p]), p, slack, with_deadline);
+    PlotSeries series = share_curve(label_of(runs[p]), p, slack, with_deadline, kCurvePoints);
     std::reverse(series.points.begin(), series.points.end());  // x ascending
     plot.series.push_back(std::move(series));
   }
@@ -166,25 +136,6 @@ std::string slack_figure(const Runs& runs) {
                 "How many jobs had at least so much of their time left when they were done. At 0 "
                 "a curve shows the jobs that were in time; what it gains left of 0 was late.",
                 to_svg(plot), table);
-}
-
-std::string shown_figures(const ShownRun& shown, const TrainingSweepRun& run) {
-  const std::string where = fmt::format("{}, {}", label_of(run), run.workload);
-  const GpuUsage usage = gpu_usage(shown.history, kUsageStretches);
-  const Gantt chart = gantt(shown.history, shown.pools);
-  std::string explanation =
-      "Each rectangle is a job on its GPUs. Solid is what its promise needed, light is what it was "
-      "lent while nobody else was promised it. Hover for the job, the time and the reason.";
-  if (!chart.note.empty()) explanation += " " + chart.note;
-  return figure("GPUs in use: " + where,
-                "The dark layer is what promises needed at that time. The light one was lent: to "
-                "finish early, or to jobs without a promise.",
-                usage_svg(usage, run.gpus, "GPUs in use, " + where), usage_table(usage)) +
-         fmt::format("<style>{}</style>\n", gantt_style()) + "<div class=\"wide\">" +
-         figure("Who ran where: " + where, explanation,
-                "<div class=\"scroll\" tabindex=\"0\">" + chart.svg + "</div>",
-                gantt_table(shown.history)) +
-         "</div>\n";
 }
 
 std::string headline_of(std::span<const TrainingSummary> summaries) {
@@ -210,6 +161,24 @@ std::string headline_of(std::span<const TrainingSummary> summaries) {
 
 }  // namespace
 
+std::string shown_figures(const ShownRun& shown, const std::string& where, std::int64_t gpus) {
+  const GpuUsage usage = gpu_usage(shown.history, kUsageStretches);
+  const Gantt chart = gantt(shown.history, shown.pools);
+  std::string explanation =
+      "Each rectangle is a job on its GPUs. Solid is what its promise needed, light is what it was "
+      "lent while nobody else was promised it. Hover for the job, the time and the reason.";
+  if (!chart.note.empty()) explanation += " " + chart.note;
+  return figure("GPUs in use: " + where,
+                "The dark layer is what promises needed at that time. The light one was lent: to "
+                "finish early, or to jobs without a promise.",
+                usage_svg(usage, gpus, "GPUs in use, " + where), usage_table(usage)) +
+         fmt::format("<style>{}</style>\n", gantt_style()) + "<div class=\"wide\">" +
+         figure("Who ran where: " + where, explanation,
+                "<div class=\"scroll\" tabindex=\"0\">" + chart.svg + "</div>",
+                gantt_table(shown.history)) +
+         "</div>\n";
+}
+
 std::string training_report(const ReportHeader& header, Runs runs,
                             const std::optional<ShownRun>& shown) {
   const std::vector<TrainingSummary> summaries = summarise(runs);
@@ -219,7 +188,11 @@ std::string training_report(const ReportHeader& header, Runs runs,
     content += "<h2>Summary</h2>\n";
     for (const Table& table : training_tables(summaries)) content += to_html(table);
     content += met_figure(traces, summaries);
-    if (shown) content += shown_figures(*shown, runs[shown->run]);
+    if (shown) {
+      const TrainingSweepRun& run = runs[shown->run];
+      content +=
+          shown_figures(*shown, fmt::format("{}, {}", label_of(run), run.workload), run.gpus);
+    }
     for (const Runs& trace : traces) {
       const std::string figures = completion_figure(trace) + slack_figure(trace);
       content +=

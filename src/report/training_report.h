@@ -23,6 +23,9 @@ struct ShownRun {
   std::vector<formats::RecordLogHeader::Pool> pools;
 };
 
+// GPUs in use and who ran where, in that run. `where` names it in headings.
+std::string shown_figures(const ShownRun& shown, const std::string& where, std::int64_t gpus);
+
 std::string training_report(const ReportHeader& header,
                             std::span<const simulate::TrainingSweepRun> runs,
                             const std::optional<ShownRun>& shown);

@@ -20,6 +20,7 @@ struct TrainingSummary {
   std::string policy;
   std::optional<std::uint64_t> seed;  // where seeds were asked for
   std::string workload;
+  std::string cluster;  // where clusters are compared too; otherwise empty
   std::string jobs_file;
   std::int64_t gpus = 0;
   bool makes_promises = false;
