@@ -75,7 +75,14 @@ CommandSpec simulate_spec() {
             .default_text = "all",
             .choices = policy_choices(),
             .help = "Policies to compare; `weir policies` explains them. With --jobs those for "
-                    "training jobs, by default weir; otherwise placement policies."},
+                    "training jobs, by default weir; with --compare those of the file, by default "
+                    "all for training jobs; otherwise placement policies."},
+           {.name = "compare",
+            .type = OptionType::file,
+            .help = "Policies for training jobs beside each other on many traces, each with its "
+                    "own cluster and curves: a YAML file that names them, such as "
+                    "examples/compare/night.yaml. --policy, --seeds and --slot on the command line "
+                    "replace what the file says."},
            {.name = "seeds",
             .type = OptionType::integer_list,
             .default_text = "42..46",
@@ -168,6 +175,8 @@ CommandSpec simulate_spec() {
            "Options from a file, the result for a program."},
           {"weir simulate --cluster 4x4xT4 --jobs jobs.yaml --curves curves --report report.html",
            "Which training jobs would meet their deadlines?"},
+          {"weir simulate --compare examples/compare/night.yaml --report report.html",
+           "Which policy meets more deadlines, on which trace?"},
       }};
   const std::vector<OptionSpec> inputs = training_input_options();
   const std::vector<OptionSpec> rules = training_rule_options();

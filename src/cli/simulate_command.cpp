@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/compare_command.h"
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/simulation_inputs.h"
@@ -252,6 +253,7 @@ Result<void> publish(const OptionValues& options, const SimulationInputs& inputs
 }  // namespace
 
 Result<void> simulate_command(const OptionValues& options, Console& console) {
+  if (options.has("compare")) return compare_command(options, console);
   if (asks_for_training(options)) return train_simulation_command(options, console);
   if (auto mistakes = check_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));

@@ -2,11 +2,9 @@
 #include "cli/train_simulation_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -18,12 +16,10 @@
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
-#include "domain/nearest_name.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
 #include "report/training_summary.h"
-#include "schedule/policies/training_policies.h"
 #include "simulate/allocation_history.h"
 #include "simulate/training_sweep.h"
 
@@ -38,45 +34,8 @@ constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load"
 
 // The default of --policy is for tasks.
 std::vector<std::string> chosen_policies(const OptionValues& options) {
-  if (!options.is_given("policy")) return {"weir"};
-  const std::vector<std::string>& chosen = options.texts("policy");
-  if (std::find(chosen.begin(), chosen.end(), "all") == chosen.end()) return chosen;
-  std::vector<std::string> all;
-  for (const auto& row : schedule::training_policies()) all.emplace_back(row.name);
-  return all;
-}
-
-// The default of --seeds is for tasks; here it is one run with the default of each draw.
-std::vector<std::uint64_t> chosen_seeds(const OptionValues& options) {
-  std::vector<std::uint64_t> seeds;
-  if (!options.is_given("seeds")) return seeds;
-  for (const std::int64_t seed : options.integers("seeds"))
-    seeds.push_back(static_cast<std::uint64_t>(seed));
-  return seeds;
-}
-
-// The recipe leaves out what is the default, but `all` and five seeds are not the default here.
-std::string recipe_of(const OptionValues& options) {
-  std::string recipe = options.recipe();
-  if (options.is_given("policy") && options.texts("policy") == std::vector<std::string>{"all"})
-    recipe += " --policy all";
-  if (options.is_given("seeds") && recipe.find(" --seeds ") == std::string::npos)
-    recipe += fmt::format(" --seeds {}", fmt::join(options.integers("seeds"), ","));
-  return recipe;
-}
-
-void check_policies(const OptionValues& options, Diagnostics& mistakes) {
-  const std::vector<std::string> known = training_policy_names();
-  if (!options.is_given("policy")) return;
-  for (const std::string& policy : options.texts("policy")) {
-    if (std::find(known.begin(), known.end(), policy) != known.end()) continue;
-    mistakes.add({{},
-                  0,
-                  "--policy",
-                  policy,
-                  fmt::format("with --jobs some of {}{}", fmt::join(known, ", "),
-                              did_you_mean(policy, known))});
-  }
+  return options.is_given("policy") ? given_training_policies(options)
+                                    : std::vector<std::string>{"weir"};
 }
 
 void check_outputs(const OptionValues& options, Diagnostics& mistakes) {
@@ -116,15 +75,9 @@ Diagnostics check_options(const OptionValues& options) {
     needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
   }
   check_training_rules(options, mistakes);
-  check_policies(options, mistakes);
+  check_training_policies(options, mistakes);
+  check_seeds(options, mistakes);
   check_ablation(options, chosen_policies(options), mistakes);
-  if (options.is_given("seeds") && options.is_given("speed-seed")) {
-    mistakes.add({{},
-                  0,
-                  "--speed-seed",
-                  fmt::format("{}", options.integer("speed-seed")),
-                  "to be left out with --seeds, which decide that too"});
-  }
   check_outputs(options, mistakes);
   return mistakes;
 }
@@ -132,7 +85,7 @@ Diagnostics check_options(const OptionValues& options) {
 simulate::TrainingSweepConfig sweep_config(const OptionValues& options) {
   simulate::TrainingSweepConfig config;
   config.policies = chosen_policies(options);
-  config.seeds = chosen_seeds(options);
+  config.seeds = given_training_seeds(options);
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
   config.threads = static_cast<unsigned>(options.integer("threads"));
@@ -172,7 +125,7 @@ std::string truth_text(const TrainingSetup& setup,
 }
 
 report::ReportHeader report_header(const OptionValues& options, const TrainingSetup& setup) {
-  report::ReportHeader header{recipe_of(options), std::string{kVersion}, {}};
+  report::ReportHeader header{training_recipe(options), std::string{kVersion}, {}};
   const auto fact = [&](const char* name, auto value) {
     header.facts.emplace_back(name, fmt::format("{}", value));
   };
@@ -213,7 +166,7 @@ Result<std::string> text_of(const OptionValues& options,
   std::string text;
   for (const report::Table& table : report::training_tables(summaries))
     text += report::to_text(table) + "\n";
-  return text + std::string{report::training_legend()} + "\n" + recipe_of(options) + "\n";
+  return text + std::string{report::training_legend()} + "\n" + training_recipe(options) + "\n";
 }
 
 // Files first, then standard output: a reader that closes the pipe early does not cost the files.
@@ -242,13 +195,6 @@ Result<void> publish(const OptionValues& options, const TrainingSetup& setup,
 bool asks_for_training(const OptionValues& options) {
   return std::any_of(kOnlyWithJobs.begin(), kOnlyWithJobs.end(),
                      [&](const char* option) { return options.is_given(option); });
-}
-
-std::vector<std::string> training_policy_names() {
-  std::vector<std::string> names;
-  for (const auto& row : schedule::training_policies()) names.emplace_back(row.name);
-  names.emplace_back("all");
-  return names;
 }
 
 Result<void> train_simulation_command(const OptionValues& options, Console& console) {

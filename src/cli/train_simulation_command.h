@@ -4,9 +4,6 @@
 // prints and writes the result.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "cli/console.h"
 #include "domain/options.h"
 #include "domain/result.h"
@@ -15,9 +12,6 @@ namespace weir::cli {
 
 // True when the options ask for training jobs rather than tasks.
 bool asks_for_training(const OptionValues& options);
-
-// The names --policy may have with --jobs.
-std::vector<std::string> training_policy_names();
 
 Result<void> train_simulation_command(const OptionValues& options, Console& console);
 

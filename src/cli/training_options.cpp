@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
+#include "schedule/policies/training_policies.h"
 
 namespace weir::cli {
 namespace {
@@ -121,6 +123,15 @@ void check_training_rules(const OptionValues& options, Diagnostics& mistakes) {
   }
 }
 
+void check_seeds(const OptionValues& options, Diagnostics& mistakes) {
+  if (!options.is_given("seeds") || !options.is_given("speed-seed")) return;
+  mistakes.add({{},
+                0,
+                "--speed-seed",
+                fmt::format("{}", options.integer("speed-seed")),
+                "to be left out with --seeds, which decide that too"});
+}
+
 void check_ablation(const OptionValues& options, const std::vector<std::string>& policies,
                     Diagnostics& mistakes) {
   if (!options.has("ablate")) return;
@@ -130,6 +141,51 @@ void check_ablation(const OptionValues& options, const std::vector<std::string>&
                 "--policy (which --ablate needs)",
                 fmt::format("{}", fmt::join(policies, ",")),
                 "weir among them: only its parts can be left out"});
+}
+
+std::vector<std::string> training_policy_names() {
+  std::vector<std::string> names;
+  for (const auto& row : schedule::training_policies()) names.emplace_back(row.name);
+  return names;
+}
+
+void check_training_policies(const OptionValues& options, Diagnostics& mistakes) {
+  if (!options.is_given("policy")) return;
+  std::vector<std::string> known = training_policy_names();
+  known.emplace_back("all");
+  for (const std::string& policy : options.texts("policy")) {
+    if (std::find(known.begin(), known.end(), policy) != known.end()) continue;
+    mistakes.add({{},
+                  0,
+                  "--policy",
+                  policy,
+                  fmt::format("with --jobs some of {}{}", fmt::join(known, ", "),
+                              did_you_mean(policy, known))});
+  }
+}
+
+std::vector<std::string> given_training_policies(const OptionValues& options) {
+  if (!options.is_given("policy")) return {};
+  const std::vector<std::string>& chosen = options.texts("policy");
+  const bool has_all = std::find(chosen.begin(), chosen.end(), "all") != chosen.end();
+  return has_all ? training_policy_names() : chosen;
+}
+
+std::vector<std::uint64_t> given_training_seeds(const OptionValues& options) {
+  std::vector<std::uint64_t> seeds;
+  if (!options.is_given("seeds")) return seeds;
+  for (const std::int64_t seed : options.integers("seeds"))
+    seeds.push_back(static_cast<std::uint64_t>(seed));
+  return seeds;
+}
+
+std::string training_recipe(const OptionValues& options) {
+  std::string recipe = options.recipe();
+  if (options.is_given("policy") && options.texts("policy") == std::vector<std::string>{"all"})
+    recipe += " --policy all";
+  if (options.is_given("seeds") && recipe.find(" --seeds ") == std::string::npos)
+    recipe += fmt::format(" --seeds {}", fmt::join(options.integers("seeds"), ","));
+  return recipe;
 }
 
 schedule::TrainingConfig training_rules(const OptionValues& options) {

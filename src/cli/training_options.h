@@ -3,6 +3,7 @@
 // The options of every command that plays training jobs: rows of the command table.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,24 @@ std::vector<OptionSpec> training_rule_options();
 // Adds what is wrong with them, beyond what a single option shows.
 void check_training_rules(const OptionValues& options, Diagnostics& mistakes);
 
+// --seeds draw what --speed-seed draws.
+void check_seeds(const OptionValues& options, Diagnostics& mistakes);
+
 // The same for --ablate, which is about one policy: weir must be among those that are played.
 void check_ablation(const OptionValues& options, const std::vector<std::string>& policies,
                     Diagnostics& mistakes);
+
+// The policies there are for training jobs, in the table's order.
+std::vector<std::string> training_policy_names();
+
+// --policy and --seeds have defaults that are for tasks: here only what was given counts. The check
+// is whether the policies are for training jobs; `all` stands for all of them. No seeds: none given.
+void check_training_policies(const OptionValues& options, Diagnostics& mistakes);
+std::vector<std::string> given_training_policies(const OptionValues& options);
+std::vector<std::uint64_t> given_training_seeds(const OptionValues& options);
+
+// The recipe, with what is left out of it because it is the default of tasks.
+std::string training_recipe(const OptionValues& options);
 
 // What they say. Requires: check_training_rules found nothing.
 schedule::TrainingConfig training_rules(const OptionValues& options);

@@ -82,6 +82,17 @@ std::vector<fs::path> training_input_paths(const OptionValues& options) {
   return paths;
 }
 
+Result<Cluster> read_training_cluster(const std::string& text) {
+  auto cluster = formats::read_cluster_or_shorthand(text);
+  if (!cluster || cluster->gpu_count() > 0) return cluster;
+  return bad_input(Diagnostic{text, 0, "number of GPUs", "0", "a cluster with at least one GPU"});
+}
+
+Result<TrainingWorkload> read_training_jobs(const std::string& file,
+                                            const std::vector<CurveBook>& curves) {
+  return formats::read_training(file, all_of(curves));
+}
+
 Result<TrainingSetup> read_training_setup(const OptionValues& options) {
   if (options.has("from-log")) {
     auto history = simulate::read_live_history(options.text("from-log"));
@@ -97,18 +108,13 @@ Result<TrainingSetup> read_training_setup(const OptionValues& options) {
     if (error.details.empty()) error.code = found.code;
     error.details.append(found.details);
   };
-  auto cluster = formats::read_cluster_or_shorthand(options.text("cluster"));
+  auto cluster = read_training_cluster(options.text("cluster"));
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
-  if (cluster->gpu_count() == 0) {
-    return bad_input(Diagnostic{options.text("cluster"), 0, "number of GPUs", "0",
-                                "a cluster with at least one GPU"});
-  }
   auto curves = read_pool_curves(options.text("curves"), *cluster);
   if (!curves) return tl::unexpected(std::move(curves.error()));
   TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}, {}};
-  const CurveBook known = all_of(setup.curves);
   for (const std::string& file : options.texts("jobs")) {
-    auto workload = formats::read_training(file, known);
+    auto workload = read_training_jobs(file, setup.curves);
     if (!workload) {
       keep(std::move(workload.error()));
       continue;

@@ -31,6 +31,13 @@ std::vector<std::filesystem::path> training_input_paths(const OptionValues& opti
 // The curves on the GPUs of each pool that has any, in the cluster's order.
 Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const Cluster& cluster);
 
+// The cluster that a word or a file describes; it has GPUs.
+Result<Cluster> read_training_cluster(const std::string& text);
+
+// The jobs of a file, for the models that any of the pools has a curve of.
+Result<TrainingWorkload> read_training_jobs(const std::string& file,
+                                            const std::vector<CurveBook>& curves);
+
 // Requires: --from-log is given, or --cluster, --jobs and --curves. The error lists the mistakes of all files.
 Result<TrainingSetup> read_training_setup(const OptionValues& options);
 
