@@ -57,6 +57,11 @@ with_tasks no-such.csv
 expect 'no such file' 'no-such.csv' -- "${arguments[@]}"
 printf '%s\n' 'sn,cpu_milli,memory_mib,gpu,model' 'n1,64000,1,2,' 'n1,-5,1,99,T4' >badnodes.csv; with_nodes badnodes.csv
 expect 'mistakes in the node list' 'badnodes.csv:2: model' 'badnodes.csv:3: cpu_milli' 'badnodes.csv:3: gpu is "99"' -- "${arguments[@]}"
+printf '%s\n' 'traces:' '  - {job: a.csv, cluster: 2x8xA100, curves: c}' 'policies: [wier]' 'seeds: 42' >compare.yaml
+expect 'mistakes in a comparison' 'compare.yaml:2:' 'compare.yaml:3: policy is "wier"' 'compare.yaml:4: seeds' -- \
+  simulate --compare compare.yaml --report report.html --csv runs.csv
+printf '%s\n' 'traces:' '  - {jobs: no.csv, cluster: 2x8xA100, curves: none}' >absent.yaml
+expect 'a comparison of files that are not there' 'none' -- simulate --compare absent.yaml --report report.html --csv runs.csv
 { echo "$head"; for i in $(seq 100); do echo "p$i,-1,8192,1,500,"; done; } >many.csv; with_tasks many.csv
 expect 'a hundred mistakes: twenty are shown' 'many.csv:21: cpu_milli' -- "${arguments[@]}"
 printf 'jobs:\n  - {name: a, gpsu: 1}\n  - {name: b, gpus: 99}\n' >jobs.yaml; with_tasks jobs.yaml
