@@ -173,6 +173,27 @@ TEST(Chronus, WhatIsLeftOverMovesNobody) {
   EXPECT_EQ(pool.block_of(urgent).size, 2U);
 }
 
+TEST(Chronus, AMoveForAnothersPromiseBreaksNone) {
+  PoolUnderTest pool = a_pool(4, kTwoSeconds);
+  std::vector<JobId> ones;
+  for (int i = 0; i < 4; ++i) ones.push_back(submit(pool, seconds_on(1, 196).deadline(200)));
+  for (const JobId id : ones) EXPECT_TRUE(pool.job(id).is_promised());
+  pool.decide();
+  pool.finish(ones[0], at_second(50));
+  pool.finish(ones[2], at_second(50));
+  const JobId pair = submit(pool, seconds_on(2, 100).deadline(160), at_second(50));
+  EXPECT_TRUE(pool.job(pair).is_promised());
+  const GpuBlock before[]{pool.block_of(ones[1]), pool.block_of(ones[3])};
+  pool.decide(at_second(50));
+  EXPECT_EQ(pool.block_of(pair).size, 2U);
+  EXPECT_FALSE(before[0] == pool.block_of(ones[1]) && before[1] == pool.block_of(ones[3]));
+  for (const JobId id : {ones[1], ones[3]}) {
+    const TrainingJob& job = pool.job(id);
+    EXPECT_LE(std::max(job.ready_at, job.observed_at) + time_for(job.left, job.rate()),
+              at_second(200));
+  }
+}
+
 TEST(Chronus, WakesAtTheNextBoundaryWhileSomebodyWaits) {
   PoolUnderTest pool = a_pool(1);
   submit(pool, seconds_on(1, 300));

@@ -8,6 +8,7 @@
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
 #include "schedule/policies/fifo.h"
+#include "schedule/policies/pollux.h"
 #include "schedule/policies/weir_policy.h"
 
 namespace weir::schedule {
@@ -20,6 +21,7 @@ const EdfKneePolicy kEdfKnee{false};
 const EdfKneePolicy kEdfAdmission{true};
 const FifoPolicy kFifo;
 const ChronusPolicy kChronus;
+const PolluxPolicy kPollux;
 
 constexpr std::string_view kElasticFlowPaper = "Gu et al., ASPLOS 2023";
 
@@ -38,6 +40,8 @@ const std::array kPolicies{
                       &kFifo},
     TrainingPolicyRow{"chronus", "Sizes as asked, in leases; promises what a timetable meets",
                       "Gao et al., SoCC 2021", &kChronus},
+    TrainingPolicyRow{"pollux", "GPUs shared anew every round, by goodput and fairness",
+                      "Qiao et al., OSDI 2021", &kPollux},
 };
 
 }  // namespace
