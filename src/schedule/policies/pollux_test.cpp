@@ -49,6 +49,19 @@ TEST(Pollux, ShiftsGpusByGoodput) {
   EXPECT_EQ(pool.block_of(another).size, 1U);
 }
 
+// A fair share is two GPUs. Four instead are half as fast again for the first job, and less for the
+// others; over a single GPU, the second would gain most.
+TEST(Pollux, CountsSpeedUpsOverAFairShare) {
+  PoolUnderTest pool = a_pool(8);
+  const JobId first = submit(pool, {{1, 10}, {2, 20}, {4, 30}});
+  const JobId second = submit(pool, {{1, 10}, {2, 11}, {4, 16}});
+  const JobId third = submit(pool, {{1, 10}, {2, 20}, {4, 21}});
+  pool.decide();
+  EXPECT_EQ(pool.block_of(first).size, 4U);
+  EXPECT_EQ(pool.block_of(second).size, 2U);
+  EXPECT_EQ(pool.block_of(third).size, 2U);
+}
+
 TEST(Pollux, JobsShrinkWhenAnotherComes) {
   PoolUnderTest pool = a_pool(8);
   const JobId first = submit(pool, kScales);
