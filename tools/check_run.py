@@ -16,7 +16,7 @@ exact integers, and compares. The rules, by the name that a complaint carries:
     answer     each job of the trace has exactly one answer; a refused job never runs (one that was
                planned provisionally may have run until then)
     block      blocks are aligned, inside the pool, inside one node unless made of whole nodes
-    size       sizes are useful ones of the job's curve (edf and fifo: any measured one)
+    size       sizes are useful ones of the job's curve (edf, fifo and chronus: any measured one)
     space      blocks of different jobs are disjoint at every instant, and on nodes that are there
     change     a resize changes the GPUs
     ready      the scheduler knows when ranks were ready and what was left (job_observed)
@@ -50,9 +50,10 @@ from pathlib import Path
 SECOND = 1_000_000_000
 FEMTO = 1_000_000_000_000_000
 MOST_COMPLAINTS = 20
-ANY_MEASURED_SIZE = ("edf", "fifo")
-PROMISES_NOTHING = ("edf", "edf-knee", "fifo")
+ANY_MEASURED_SIZE = ("edf", "fifo", "chronus")
+PROMISES_NOTHING = ("edf", "edf-knee", "fifo", "pollux")
 PROMISES_BLINDLY = ("elasticflow", "edf-admission")  # their misses are a result, not a mistake
+KEEPS_NO_TIMELINES = PROMISES_BLINDLY + ("chronus",)
 PROVISIONAL = "planned_provisionally"  # an answer follows
 MAY_RUN = ("promise_made", "job_unpromised", PROVISIONAL)
 
@@ -443,7 +444,7 @@ class Checker:
         steps, end = timeline["steps"], timeline["end"]
         self.not_promised_any_more.pop(job.id, None)
         if not steps:
-            if self.policy not in PROMISES_BLINDLY:
+            if self.policy not in KEEPS_NO_TIMELINES:
                 self.not_promised_any_more[job.id] = "a promise without a timeline"
             self.promised.pop(job.id, None)
             job.version += 1

@@ -233,8 +233,8 @@ RC_GTEST_PROP(TrainingCore, a_core_rebuilt_from_a_fork_decides_the_same, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, the_same_events_give_the_same_records, ()) {
-  History history = any_history(
-      *rc::gen::element("weir", "elasticflow", "edf", "edf-knee", "edf-admission", "fifo"));
+  History history = any_history(*rc::gen::element("weir", "elasticflow", "edf", "edf-knee",
+                                                  "edf-admission", "fifo", "chronus", "pollux"));
   std::vector<Event> events;
   play(history, 20, true, [&](const Event& event) {
     events.push_back(event);
@@ -330,7 +330,8 @@ RC_GTEST_PROP(TrainingCore, jobs_without_a_promise_never_change_an_answer, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, policies_never_give_a_gpu_twice, ()) {
-  const char* policy = *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "fifo");
+  const char* policy = *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "fifo",
+                                         "chronus", "pollux");
   History history = any_history(policy);
   play(history, 25, true, [&](const Event& event) {
     history.tell(event);
