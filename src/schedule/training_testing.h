@@ -113,6 +113,11 @@ class TrainingJobBuilder {
     spec_.asked_gpus = gpus;
     return *this;
   }
+  // Stopped, it begins anew.
+  TrainingJobBuilder& in_one_piece() {
+    spec_.is_rigid = spec_.in_one_piece = true;
+    return *this;
+  }
   const TrainingSpec& spec() const { return spec_; }
   const Curve& its_curve() const { return curve_; }
 
@@ -230,6 +235,14 @@ inline bool is_promised_in(const std::vector<Record>& records) {
 template <class T>
 T between(T least, T end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(least, end));
+}
+
+// The same in any order.
+template <class T>
+std::vector<T> shuffled(std::vector<T> all) {
+  for (std::size_t i = all.size(); i > 1; --i)
+    std::swap(all[i - 1], all[between<std::size_t>(0, i)]);
+  return all;
 }
 
 // Measured points as they come: neither concave nor monotone, sizes missing, sometimes none useful

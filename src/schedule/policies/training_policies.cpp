@@ -8,6 +8,7 @@
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
 #include "schedule/policies/fifo.h"
+#include "schedule/policies/srtf.h"
 #include "schedule/policies/pollux.h"
 #include "schedule/policies/weir_policy.h"
 
@@ -19,6 +20,7 @@ const ElasticFlowPolicy kElasticFlow;
 const EdfPolicy kEdf;
 const EdfKneePolicy kEdfKnee{false};
 const EdfKneePolicy kEdfAdmission{true};
+const SrtfPolicy kSrtf;
 const FifoPolicy kFifo;
 const ChronusPolicy kChronus;
 const PolluxPolicy kPollux;
@@ -36,6 +38,8 @@ const std::array kPolicies{
                       "weir, docs/models/promises.md", &kEdfKnee},
     TrainingPolicyRow{"edf-admission", "edf-knee that turns away what it cannot meet",
                       "weir, docs/models/promises.md", &kEdfAdmission},
+    TrainingPolicyRow{"srtf", "Shortest remaining time first, on the GPUs asked for",
+                      "common practice", &kSrtf},
     TrainingPolicyRow{"fifo", "In order of arrival, on the GPUs asked for", "common practice",
                       &kFifo},
     TrainingPolicyRow{"chronus", "Sizes as asked, in leases; promises what a timetable meets",
