@@ -8,8 +8,9 @@
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
 #include "schedule/policies/fifo.h"
-#include "schedule/policies/srtf.h"
 #include "schedule/policies/pollux.h"
+#include "schedule/policies/srtf.h"
+#include "schedule/policies/tiresias.h"
 #include "schedule/policies/weir_policy.h"
 
 namespace weir::schedule {
@@ -20,6 +21,7 @@ const ElasticFlowPolicy kElasticFlow;
 const EdfPolicy kEdf;
 const EdfKneePolicy kEdfKnee{false};
 const EdfKneePolicy kEdfAdmission{true};
+const TiresiasPolicy kTiresias;
 const SrtfPolicy kSrtf;
 const FifoPolicy kFifo;
 const ChronusPolicy kChronus;
@@ -38,6 +40,8 @@ const std::array kPolicies{
                       "weir, docs/models/promises.md", &kEdfKnee},
     TrainingPolicyRow{"edf-admission", "edf-knee that turns away what it cannot meet",
                       "weir, docs/models/promises.md", &kEdfAdmission},
+    TrainingPolicyRow{"tiresias", "Whoever has had least GPU-time, in three queues",
+                      "Gu et al., NSDI 2019", &kTiresias},
     TrainingPolicyRow{"srtf", "Shortest remaining time first, on the GPUs asked for",
                       "common practice", &kSrtf},
     TrainingPolicyRow{"fifo", "In order of arrival, on the GPUs asked for", "common practice",
