@@ -8,6 +8,7 @@
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
 #include "schedule/policies/fifo.h"
+#include "schedule/policies/gandiva.h"
 #include "schedule/policies/pollux.h"
 #include "schedule/policies/srtf.h"
 #include "schedule/policies/tiresias.h"
@@ -22,6 +23,7 @@ const EdfPolicy kEdf;
 const EdfKneePolicy kEdfKnee{false};
 const EdfKneePolicy kEdfAdmission{true};
 const TiresiasPolicy kTiresias;
+const GandivaPolicy kGandiva;
 const SrtfPolicy kSrtf;
 const FifoPolicy kFifo;
 const ChronusPolicy kChronus;
@@ -42,6 +44,8 @@ const std::array kPolicies{
                       "weir, docs/models/promises.md", &kEdfAdmission},
     TrainingPolicyRow{"tiresias", "Whoever has had least GPU-time, in three queues",
                       "Gu et al., NSDI 2019", &kTiresias},
+    TrainingPolicyRow{"gandiva", "Jobs take turns on the GPUs they asked for",
+                      "Xiao et al., OSDI 2018", &kGandiva},
     TrainingPolicyRow{"srtf", "Shortest remaining time first, on the GPUs asked for",
                       "common practice", &kSrtf},
     TrainingPolicyRow{"fifo", "In order of arrival, on the GPUs asked for", "common practice",
