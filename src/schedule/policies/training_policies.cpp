@@ -11,6 +11,7 @@
 #include "schedule/policies/gandiva.h"
 #include "schedule/policies/pollux.h"
 #include "schedule/policies/srtf.h"
+#include "schedule/policies/themis.h"
 #include "schedule/policies/tiresias.h"
 #include "schedule/policies/weir_policy.h"
 
@@ -23,6 +24,7 @@ const EdfPolicy kEdf;
 const EdfKneePolicy kEdfKnee{false};
 const EdfKneePolicy kEdfAdmission{true};
 const TiresiasPolicy kTiresias;
+const ThemisPolicy kThemis;
 const GandivaPolicy kGandiva;
 const SrtfPolicy kSrtf;
 const FifoPolicy kFifo;
@@ -44,6 +46,8 @@ const std::array kPolicies{
                       "weir, docs/models/promises.md", &kEdfAdmission},
     TrainingPolicyRow{"tiresias", "Whoever has had least GPU-time, in three queues",
                       "Gu et al., NSDI 2019", &kTiresias},
+    TrainingPolicyRow{"themis", "Finishes put off evenly, in rounds on the GPUs asked for",
+                      "Mahajan et al., NSDI 2020", &kThemis},
     TrainingPolicyRow{"gandiva", "Jobs take turns on the GPUs they asked for",
                       "Xiao et al., OSDI 2018", &kGandiva},
     TrainingPolicyRow{"srtf", "Shortest remaining time first, on the GPUs asked for",
