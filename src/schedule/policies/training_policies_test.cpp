@@ -168,5 +168,43 @@ RC_GTEST_PROP(TrainingPolicies, GiveDisjointOpenBlocksOfSizesTheJobsMayHave, ())
   }
 }
 
+// A server's timer does not fire to the nanosecond.
+TEST(TrainingPolicies, InRoundsTakeTurnsAlsoWhenTheTimerFiresALittleLate) {
+  for (const char* policy : {"gandiva", "themis"}) {
+    PoolUnderTest pool{policy, 1, 1, kFreeRescales};
+    pool.config.round = from_seconds(100);
+    pool.submit(a_training_job().iterations(1'000'000), at_second(1));
+    const JobId first = pool.latest();
+    pool.decide(at_second(1));
+    pool.submit(a_training_job().iterations(1'000'000), at_second(2));
+    pool.decide(at_second(2));
+    EXPECT_FALSE(pool.block_of(first).is_none()) << policy;
+    for (const int milliseconds : {3, 4, 900}) {
+      pool.decide(at_second(100) + std::chrono::milliseconds{milliseconds});
+      EXPECT_TRUE(pool.block_of(first).is_none()) << policy << " takes one turn, not several";
+    }
+    pool.decide(at_second(102));
+    EXPECT_TRUE(pool.block_of(first).is_none()) << policy;
+  }
+}
+
+// A decision is made on everything there is to know; without news it stands.
+RC_GTEST_PROP(TrainingPolicies, OfFixedSizesChangeNothingWhenAskedAgain, ()) {
+  const std::vector<std::string_view> names{"tiresias", "themis", "gandiva", "srtf", "fifo"};
+  PoolUnderTest pool{*rc::gen::elementOf(names), between(1, 4), 8, any_cost()};
+  pool.config.round = from_seconds(60);
+  Time now{};
+  for (int i = between(1, 15); i > 0; --i) {
+    now += from_seconds(between(0, 10) * 30);
+    pool.submit(a_training_job()
+                    .curve({{1, 10}, {2, 20}, {4, 40}, {8, 80}})
+                    .asks_for(between(1, 9))
+                    .iterations(between(1, 100'000)),
+                now);
+    pool.decide(now);
+    RC_ASSERT(all_of<JobResized>(pool.decide(now)).empty());
+  }
+}
+
 }  // namespace
 }  // namespace weir::schedule
