@@ -233,14 +233,9 @@ RC_GTEST_PROP(TrainingCore, a_core_rebuilt_from_a_fork_decides_the_same, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, the_same_events_give_the_same_records, ()) {
-<<<<<<< HEAD
   History history = any_history(*rc::gen::element("weir", "elasticflow", "edf", "edf-knee",
-                                                  "edf-admission", "fifo", "chronus", "pollux"));
-=======
-  History history =
-      any_history(*rc::gen::element("weir", "elasticflow", "edf", "edf-knee", "edf-admission",
-                                    "tiresias", "themis", "gandiva", "srtf", "fifo"));
->>>>>>> 08b955b (tests: what holds under every policy for training jobs)
+                                                  "edf-admission", "tiresias", "themis", "gandiva",
+                                                  "srtf", "fifo", "chronus", "pollux"));
   std::vector<Event> events;
   play(history, 20, true, [&](const Event& event) {
     events.push_back(event);
@@ -336,13 +331,9 @@ RC_GTEST_PROP(TrainingCore, jobs_without_a_promise_never_change_an_answer, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, policies_never_give_a_gpu_twice, ()) {
-<<<<<<< HEAD
-  const char* policy = *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "fifo",
-                                         "chronus", "pollux");
-=======
-  const char* policy = *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission",
-                                         "tiresias", "themis", "gandiva", "srtf", "fifo");
->>>>>>> 08b955b (tests: what holds under every policy for training jobs)
+  const char* policy =
+      *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "tiresias", "themis",
+                        "gandiva", "srtf", "fifo", "chronus", "pollux");
   History history = any_history(policy);
   play(history, 25, true, [&](const Event& event) {
     history.tell(event);
