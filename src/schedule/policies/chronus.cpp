@@ -76,15 +76,19 @@ std::vector<JobId> promised_by_deadline(const PoolView& view) {
   return promised;
 }
 
+// A job that has used up what was held back for it does with what is left.
+LeaseJob with_something_held_back(const Leases& leases, const TrainingJob& job) {
+  const LeaseJob planned = leases.to_plan(job, kMovesHeldBack);
+  return is_late_already(planned) ? leases.to_plan(job, 0) : planned;
+}
+
 // The jobs that are promised, with the newcomer where its deadline puts it. A job that is late
-// already does not keep others out, and one that has used up what was held back for it does with
-// what is left.
+// already does not keep others out.
 std::vector<LeaseJob> beside_the_promised(const PoolView& view, const Leases& leases,
                                           const LeaseJob& newcomer) {
   std::vector<LeaseJob> jobs;
   for (const JobId id : promised_by_deadline(view)) {
-    LeaseJob job = leases.to_plan(view.state.job(id), kMovesHeldBack);
-    if (is_late_already(job)) job = leases.to_plan(view.state.job(id), 0);
+    const LeaseJob job = with_something_held_back(leases, view.state.job(id));
     if (!is_late_already(job)) jobs.push_back(job);
   }
   const auto at = std::upper_bound(
@@ -94,16 +98,26 @@ std::vector<LeaseJob> beside_the_promised(const PoolView& view, const Leases& le
   return jobs;
 }
 
-// Which of the jobs have lease 0 in a timetable that keeps all promises, or as many as filling can.
-std::vector<bool> planned_now(const LeaseGrid& grid, const std::vector<LeaseJob>& jobs) {
+// A timetable that keeps all promises, with something held back if possible: what was promised with
+// it is planned with it. Failing that, as many as filling can.
+LeaseTimetable timetable_for(const PoolView& view, const Leases& leases,
+                             const std::vector<JobId>& promised) {
+  const LeaseGrid grid = leases.grid();
+  std::vector<LeaseJob> jobs;
+  for (const JobId id : promised)
+    jobs.push_back(with_something_held_back(leases, view.state.job(id)));
+  if (auto plan = plan_leases(grid, jobs)) return std::move(*plan);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    jobs[i] = leases.to_plan(view.state.job(promised[i]), 0);
+  if (auto plan = plan_leases(grid, jobs)) return std::move(*plan);
+  LeaseFiller filler{grid};
   LeaseTimetable timetable;
-  if (auto plan = plan_leases(grid, jobs)) {
-    timetable = std::move(*plan);
-  } else {
-    LeaseFiller filler{grid};
-    for (std::uint32_t i = 0; i < jobs.size(); ++i) filler.fill(jobs[i], i, &timetable);
-  }
-  std::vector<bool> has_first(jobs.size());
+  for (std::uint32_t i = 0; i < jobs.size(); ++i) filler.fill(jobs[i], i, &timetable);
+  return timetable;
+}
+
+std::vector<bool> planned_now(const LeaseTimetable& timetable, std::size_t jobs) {
+  std::vector<bool> has_first(jobs);
   for (const LeaseRun& run : timetable) {
     if (run.from == 0) has_first[run.job] = true;
   }
@@ -133,9 +147,8 @@ struct Holders {
 
 Holders choose_holders(const PoolView& view, const Leases& leases) {
   const std::vector<JobId> promised = promised_by_deadline(view);
-  std::vector<LeaseJob> jobs;
-  for (const JobId id : promised) jobs.push_back(leases.to_plan(view.state.job(id), 0));
-  const std::vector<bool> is_planned = planned_now(leases.grid(), jobs);
+  const std::vector<bool> is_planned =
+      planned_now(timetable_for(view, leases, promised), promised.size());
   Holders holders;
   std::vector<JobId> waiting;
   std::vector<JobId> unpromised;

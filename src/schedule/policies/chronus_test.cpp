@@ -194,6 +194,49 @@ TEST(Chronus, AMoveForAnothersPromiseBreaksNone) {
   }
 }
 
+TEST(Chronus, GpusThatAreClosedAreNotPromised) {
+  PoolUnderTest pool = a_pool(2);
+  pool.close({1, 1});
+  EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(110))));
+  EXPECT_FALSE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(110))));
+  pool.decide();
+  EXPECT_EQ(pool.block_of(JobId{1}), (GpuBlock{0, 1}));
+}
+
+// Half way through, a job that was to be done in 200 seconds has 150 left.
+TEST(Chronus, PlansWithWhatIsReallyLeft) {
+  PoolUnderTest pool = a_pool(1);
+  const JobId slow = submit(pool, seconds_on(1, 200).deadline(400));
+  pool.decide();
+  pool.observe(slow, work_of_iterations(1500), at_second(0), at_second(100));
+  EXPECT_FALSE(is_promised_in(pool.submit(seconds_on(1, 160).deadline(400), at_second(100))));
+  EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 90).deadline(400), at_second(100))));
+}
+
+// Deadlines in the order of arrival and against it: the earlier deadline has the earlier leases.
+TEST(Chronus, TheEarlierDeadlineRunsFirst) {
+  PoolUnderTest pool = a_pool(1);
+  const JobId later = submit(pool, seconds_on(1, 100).deadline(400));
+  const JobId earlier = submit(pool, seconds_on(1, 100).deadline(300));
+  pool.decide();
+  EXPECT_EQ(pool.block_of(earlier).size, 1U);
+  EXPECT_TRUE(pool.block_of(later).is_none());
+}
+
+// By filling, the newcomer goes first and the job that runs pays for its interruption and is late.
+// Searching lets it run through.
+TEST(Chronus, PromisesWhatOnlyASearchFinds) {
+  PoolUnderTest pool = a_pool(1, {from_seconds(40), from_seconds(0)});
+  const JobId runs = submit(pool, seconds_on(1, 290).deadline(500));
+  EXPECT_TRUE(pool.job(runs).is_promised());
+  pool.decide();
+  const JobId newcomer = submit(pool, seconds_on(1, 10).deadline(495), at_second(100));
+  EXPECT_TRUE(pool.job(newcomer).is_promised());
+  pool.decide(at_second(100));
+  EXPECT_EQ(pool.block_of(runs).size, 1U);
+  EXPECT_TRUE(pool.block_of(newcomer).is_none());
+}
+
 TEST(Chronus, WakesAtTheNextBoundaryWhileSomebodyWaits) {
   PoolUnderTest pool = a_pool(1);
   submit(pool, seconds_on(1, 300));

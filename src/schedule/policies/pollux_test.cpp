@@ -146,6 +146,39 @@ TEST(Pollux, WhoeverWaitsStartsWhenGpusAreFree) {
   EXPECT_EQ(pool.block_of(waits).size, 1U);
 }
 
+TEST(Pollux, SharesOnlyGpusThatAreOpen) {
+  PoolUnderTest pool = a_pool(8);
+  pool.close({0, 4});
+  const JobId job = submit(pool, kScales);
+  pool.decide();
+  EXPECT_EQ(pool.block_of(job), (GpuBlock{4, 4}));
+}
+
+TEST(Pollux, WhereGpusAreShortWhoeverHadLeastComesFirst) {
+  PoolUnderTest pool = a_pool(2);
+  const JobId first = submit(pool, {{1, 10}});
+  const JobId second = submit(pool, {{1, 10}});
+  pool.decide();
+  pool.resize(first, kNoGpus, at_second(600));
+  pool.close({0, 1});
+  pool.resize(second, kNoGpus, at_second(660));
+  pool.decide(at_second(660));
+  EXPECT_EQ(pool.block_of(first).size, 1U);
+  EXPECT_TRUE(pool.block_of(second).is_none());
+}
+
+TEST(Pollux, KeepsItsSizesBetweenRoundsAlsoWhenSomebodyEnds) {
+  PoolUnderTest pool = a_pool(8);
+  const JobId first = submit(pool, kScales);
+  const JobId second = submit(pool, kScales);
+  pool.decide();
+  const GpuBlock before = pool.block_of(first);
+  pool.finish(second, at_second(30));
+  pool.decide(at_second(30));
+  EXPECT_EQ(pool.block_of(first), before);
+  EXPECT_EQ(allocation_of(pool, at_second(30)).wake_up, at_second(60));
+}
+
 TEST(Pollux, PromisesNothing) {
   PoolUnderTest pool = a_pool(1);
   const auto records = pool.submit(a_training_job().iterations(100'000).deadline(1));

@@ -78,6 +78,17 @@ std::vector<SharingJob> draw_jobs(SeededRng& rng, std::size_t count, std::int32_
   return jobs;
 }
 
+// Sizes that do not go together: what fits best cannot be seen job by job.
+std::vector<SharingJob> draw_awkward_jobs(SeededRng& rng, std::size_t count) {
+  std::vector<SharingJob> jobs;
+  while (jobs.size() < count) {
+    const auto gpus = static_cast<std::int32_t>(20 + rng.below(30));
+    const auto cost = 1000 - gpus * 10 - static_cast<std::int64_t>(rng.below(20));
+    jobs.push_back(a_sharing_job({{0, 1000}, {gpus, cost}}));
+  }
+  return jobs;
+}
+
 void check(const Sharing& sharing, const std::vector<SharingJob>& jobs, std::int32_t gpus) {
   RC_ASSERT(sharing.options.size() == jobs.size());
   std::int64_t cost = 0;
@@ -135,6 +146,30 @@ RC_GTEST_PROP(ShareSearch, KeepsToTheGpusAndAddsUp, ()) {
   check(share_greedily(jobs, gpus), jobs, gpus);
 }
 
+RC_GTEST_PROP(ShareSearch, AddsUpWhereverItIsCutShort, ()) {
+  SeededRng rng{*rc::gen::arbitrary<std::uint64_t>()};
+  const auto jobs = draw_awkward_jobs(rng, between<std::size_t>(1, 40));
+  const auto gpus = between<std::int32_t>(0, 500);
+  const SearchRules rules{between<std::size_t>(2, 20), between(0, 10), between(1, 5)};
+  check(search_sharing(jobs, gpus, rules, SeededRng{rng.next()}), jobs, gpus);
+}
+
+// Worth having: where greedy is not enough, the search is better.
+TEST(ShareSearch, IsBetterThanGreedyWhereSizesDoNotGoTogether) {
+  SeededRng rng{42};
+  int better = 0;
+  int best = 0;
+  for (int i = 0; i < 50; ++i) {
+    const auto jobs = draw_awkward_jobs(rng, 40);
+    const std::int64_t found = search(jobs, 500).cost;
+    better += found < share_greedily(jobs, 500).cost ? 1 : 0;
+    best += found == least_cost(jobs, 500) ? 1 : 0;
+  }
+  std::cout << "better than greedy in " << better << ", the best there is in " << best
+            << " of 50\n";
+  EXPECT_GT(better, 25);
+}
+
 RC_GTEST_PROP(ShareSearch, IsNoWorseThanGreedyOrThePresent, ()) {
   SeededRng rng{*rc::gen::arbitrary<std::uint64_t>()};
   const auto jobs = draw_jobs(rng, between<std::size_t>(1, 30), 16);
@@ -150,15 +185,10 @@ RC_GTEST_PROP(ShareSearch, IsNoWorseThanGreedyOrThePresent, ()) {
   RC_ASSERT(found.cost >= least_cost(jobs, gpus));
 }
 
-// Sizes that do not go together, and a search cut short: the answer depends on the draws.
+// A search cut short: the answer depends on the draws.
 RC_GTEST_PROP(ShareSearch, TheSameSeedGivesTheSameAnswer, ()) {
   SeededRng rng{*rc::gen::arbitrary<std::uint64_t>()};
-  std::vector<SharingJob> jobs;
-  for (int i = 0; i < 40; ++i) {
-    const auto gpus = static_cast<std::int32_t>(20 + rng.below(30));
-    const auto cost = 1000 - gpus * 10 - static_cast<std::int64_t>(rng.below(20));
-    jobs.push_back(a_sharing_job({{0, 1000}, {gpus, cost}}));
-  }
+  const auto jobs = draw_awkward_jobs(rng, 40);
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const auto answer = [&] { return search_sharing(jobs, 500, {10, 3, 3}, SeededRng{seed}); };
   RC_ASSERT(answer() == answer());
