@@ -69,7 +69,8 @@ Duration TrainingJob::running_at(Time time) const {
 }
 
 std::int64_t TrainingJob::gpu_milliseconds_at(Time time) const {
-  return served.gpu_milliseconds + (time - served.since) / std::chrono::milliseconds{1} * block.size;
+  return served.gpu_milliseconds +
+         (time - served.since) / std::chrono::milliseconds{1} * block.size;
 }
 
 const PoolState& TrainingState::pool_of(const TrainingJob& job) const {
