@@ -5,7 +5,7 @@
 // only to one that is shorter by more than that; otherwise equals would push each other out for
 // ever. A job that does not fit is passed over.
 //
-// It knows how long every job takes, which the published policies beside it do not.
+// It knows how long every job takes, which tiresias and gandiva do not.
 #pragma once
 
 #include "schedule/policies/fixed_sizes.h"
