@@ -13,6 +13,11 @@ namespace {
 // Nobody can tell what will be in ten minutes: a change must have paid by then.
 constexpr Duration kHorizon = from_seconds(600);
 
+// Whoever was lent GPUs keeps them for a while, and gives up half of them only to somebody who makes
+// at least half as much again of them. Other figures (1.1 to 3 times, 0 to 10 minutes) do as well.
+constexpr Duration kLentForAtLeast = from_seconds(60);
+constexpr std::int64_t kMorePercent = 150;
+
 // GPU-time saved per GPU lent, as a fraction: rate gained per GPU, times what that work would cost
 // at the most expensive level of the job's own plan.
 struct Return {
@@ -21,6 +26,8 @@ struct Return {
   friend bool operator<(const Return& a, const Return& b) {
     return a.gain * b.cost < b.gain * a.cost;
   }
+  // How much is needed to take the GPUs away again.
+  Return and_more() const { return {gain * kMorePercent, cost * 100}; }
 };
 
 class LeftOvers {
@@ -101,7 +108,9 @@ class LeftOvers {
   // Jobs without GPUs come before jobs that want more: promised ones, the least laxity first; then
   // soft deadlines; then by age.
   void start() {
-    if (map_.free_count() == 0) return;  // the queue may be long: do not sort it for nothing
+    find_lenders();
+    // The queue may be long: do not sort it for nothing.
+    if (map_.free_count() == 0 && lenders_.empty()) return;
     std::vector<Share*> idle;
     for (Share& share : shares_) {
       // What must run in one piece waits for GPUs that nobody takes away again.
@@ -118,11 +127,12 @@ class LeftOvers {
     std::stable_sort(idle.begin(), idle.end(),
                      [&](const Share* a, const Share* b) { return rank(*a) < rank(*b); });
     for (Share* share : idle) {
-      if (map_.free_count() == 0) break;
-      const SizeOption& least = share->job->sizes->front();
+      if (map_.free_count() == 0 && lenders_.empty()) break;
       if (!pays(*share, 0) || !can_afford(*share, 0)) continue;
-      if (const auto block = map_.best_fit(static_cast<std::uint32_t>(least.gpus)))
-        put(*share, *block);
+      const auto least = static_cast<std::uint32_t>(size_at(*share, 0).gpus);
+      // A promised job has its time; others have only what is lent.
+      if (!grows_to(*share, least) && !share->job->is_promised())
+        trades(*share, least, std::nullopt);
     }
   }
 
@@ -196,24 +206,76 @@ class LeftOvers {
       if (share.block.is_none() || !may_borrow(share)) continue;
       wish_for_more(wishes, i);
     }
-    while (!wishes.empty() && map_.free_count() > 0) {
+    while (!wishes.empty() && (map_.free_count() > 0 || !lenders_.empty())) {
       const Wish wish = wishes.top();
       wishes.pop();
       Share& share = shares_[wish.share];
       if (level_in(share, share.block) >= wish.level) continue;
       if (!pays(share, wish.level) || !can_afford(share, wish.level)) continue;
       const auto gpus = static_cast<std::uint32_t>(size_at(share, wish.level).gpus);
-      if (gpus - share.block.size > map_.free_count()) continue;
-      const GpuBlock around = enclosing(share.block, gpus);
-      if (is_free_for(share, around)) {
-        put(share, around);
-      } else if (const auto elsewhere = map_.best_fit(gpus)) {
-        put(share, *elsewhere);
-      } else {
-        continue;
-      }
-      wish_for_more(wishes, wish.share);
+      if (grows_to(share, gpus) || trades(share, gpus, wish.value))
+        wish_for_more(wishes, wish.share);
     }
+  }
+
+  // False when there is no room for it.
+  bool grows_to(Share& share, std::uint32_t gpus) {
+    if (gpus - share.block.size > map_.free_count()) return false;
+    if (!share.block.is_none() && is_free_for(share, enclosing(share.block, gpus))) {
+      put(share, enclosing(share.block, gpus));
+      return true;
+    }
+    const auto elsewhere = map_.best_fit(gpus);
+    if (elsewhere) put(share, *elsewhere);
+    return elsewhere.has_value();
+  }
+
+  // Who could give up half of its GPUs: jobs that keep more than they were promised.
+  struct Lender {
+    Return value;  // of that half
+    std::size_t share;
+    // The least useful last; of equals, the oldest job.
+    friend bool operator<(const Lender& a, const Lender& b) {
+      if (b.value < a.value) return true;
+      if (a.value < b.value) return false;
+      return a.share > b.share;
+    }
+  };
+
+  void find_lenders() {
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[i];
+      const TrainingJob& job = *share.job;
+      if (share.block.is_none() || share.block != job.block) continue;
+      if (share.block.size <= share.base.size || job.spec->in_one_piece) continue;
+      if (job.ready_at > now_ || now_ - job.served.since < kLentForAtLeast) continue;
+      const int level = level_in(share, share.block);
+      const bool has_half =
+          level > 0 && size_at(share, level - 1).gpus * 2 == size_at(share, level).gpus;
+      if (has_half && can_afford(share, level - 1))
+        lenders_.push_back({return_of(share, level - 1, level), i});
+    }
+    std::sort(lenders_.begin(), lenders_.end());
+  }
+
+  // Whether somebody gives up half of its GPUs so that `to` gets so many: whoever makes least of
+  // them, and much less than they would be worth there. Without a worth, whoever it is.
+  bool trades(Share& to, std::uint32_t gpus, const std::optional<Return>& worth) {
+    constexpr std::size_t kTries = 4;
+    for (std::size_t i = 0; i < std::min(kTries, lenders_.size()); ++i) {
+      const auto lender = lenders_.end() - 1 - static_cast<std::ptrdiff_t>(i);
+      if (worth && !(lender->value.and_more() < *worth)) return false;
+      Share& from = shares_[lender->share];
+      if (&from == &to || from.block != from.job->block) continue;  // it grew
+      const GpuBlock whole = from.block;
+      put(from, {whole.first, whole.size / 2});
+      if (grows_to(to, gpus)) {
+        lenders_.erase(lender);
+        return true;
+      }
+      put(from, whole);
+    }
+    return false;
   }
 
   void wish_for_more(std::priority_queue<Wish>& wishes, std::size_t index) const {
@@ -228,6 +290,7 @@ class LeftOvers {
   Ablation ablation_;
   BlockMap map_;
   std::vector<Share> shares_;
+  std::vector<Lender> lenders_;
 };
 
 }  // namespace

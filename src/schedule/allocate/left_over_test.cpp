@@ -146,7 +146,6 @@ TEST(LeftOver, AJobKeepsWhatItHasWhileNobodyElseNeedsIt) {
 
 // It was given a second GPU at 0 and works from 2 on. At 1 it is planned anew with one GPU and nothing
 // to spare. If it stayed where it is and were sent back at 2, it would work from 4 on instead of 3.
-// Disabled until keep() asks whether staying can be afforded while the job still pays.
 TEST(LeftOver, AJobThatIsStillBeingRescaledStaysOnlyIfItCanAffordIt) {
   PoolUnderTest pool{1, 2, {from_seconds(2), from_seconds(0)}};
   const auto job = a_training_job().curve({{1, 10}, {2, 20}}).deadline(100);
@@ -160,6 +159,77 @@ TEST(LeftOver, AJobThatIsStillBeingRescaledStaysOnlyIfItCanAffordIt) {
   };
   EXPECT_EQ(block_at_1(970), (GpuBlock{0, 1}));
   EXPECT_EQ(block_at_1(950), (GpuBlock{0, 2}));
+}
+
+// --- Lent GPUs move on. ---
+
+// On eight GPUs hardly faster than on four.
+TrainingJobBuilder a_flat_job() {
+  return a_training_job().curve({{1, 10}, {2, 19}, {4, 36}, {8, 38}}).iterations(1'000'000);
+}
+TrainingJobBuilder a_steep_job() {
+  return a_training_job().curve({{1, 10}, {2, 20}, {4, 40}}).iterations(1'000'000);
+}
+const RescaleCost kTwoSeconds{from_seconds(2), from_seconds(0)};
+
+// Two nodes: the flat job has one of them, the steep one a GPU of the other, whose rest is closed.
+struct TwoJobs {
+  explicit TwoJobs(const TrainingJobBuilder& first = a_flat_job()) {
+    flat = pool.add_unpromised(first);
+    steep = pool.add_unpromised(a_steep_job());
+    pool.resize(flat, {0, 8});
+    pool.resize(steep, {8, 1});
+    for (const GpuBlock rest : {GpuBlock{9, 1}, GpuBlock{10, 2}, GpuBlock{12, 4}}) pool.close(rest);
+  }
+  std::pair<std::uint32_t, std::uint32_t> sizes_at(std::int64_t second) const {
+    const auto wanted = allocate(pool, at_second(second));
+    return {block_for(wanted, flat).size, block_for(wanted, steep).size};
+  }
+
+  PoolUnderTest pool{2, 8, kTwoSeconds};
+  JobId flat;
+  JobId steep;
+};
+
+TEST(LeftOver, LentGpusMoveOnToWhoeverMakesMuchMoreOfThem) {
+  EXPECT_EQ(TwoJobs{}.sizes_at(100), (std::pair{4U, 4U}));
+}
+
+TEST(LeftOver, LentGpusStayForAMinute) {
+  const TwoJobs jobs;
+  EXPECT_EQ(jobs.sizes_at(59), (std::pair{8U, 1U}));
+  EXPECT_EQ(jobs.sizes_at(60), (std::pair{4U, 4U}));
+}
+
+TEST(LeftOver, LentGpusStayWithSomebodyWhoMakesAboutAsMuchOfThem) {
+  // From four to eight: 7 for each GPU, beside 10.
+  const TwoJobs jobs{
+      a_training_job().curve({{1, 10}, {2, 19}, {4, 36}, {8, 64}}).iterations(1'000'000)};
+  EXPECT_EQ(jobs.sizes_at(100), (std::pair{8U, 1U}));
+}
+
+TEST(LeftOver, WhatWasPromisedIsNotLent) {
+  const auto flat_has = [](std::uint32_t promised) {
+    PoolUnderTest pool{1, 8, kTwoSeconds};
+    const JobId flat = pool.promise(a_flat_job().iterations(100).deadline(100'000),
+                                    {{{at_second(0), {0, promised}}}, at_second(100'000)});
+    pool.add_unpromised(a_steep_job());
+    pool.resize(flat, {0, 8});
+    pool.observe(flat, work_of_iterations(100'000), at_second(0));
+    return block_for(allocate(pool, at_second(100)), flat).size;
+  };
+  EXPECT_EQ(flat_has(8), 8U);
+  EXPECT_EQ(flat_has(4), 4U);
+}
+
+TEST(LeftOver, AJobWithoutAPromiseStartsOnGpusThatWereLentToOthers) {
+  PoolUnderTest pool{1, 8, kTwoSeconds};
+  const JobId running = pool.add_unpromised(a_steep_job().curve({{1, 10}, {8, 80}, {4, 40}}));
+  pool.resize(running, {0, 8});
+  const JobId newcomer = pool.add_unpromised(a_training_job().iterations(1'000'000));
+  const auto wanted = allocate(pool, at_second(100));
+  EXPECT_EQ(block_for(wanted, running).size, 4U);
+  EXPECT_FALSE(block_for(wanted, newcomer).is_none());
 }
 
 // --- Histories: jobs come, decisions are taken whenever the policy wants to, jobs end. ---
@@ -267,7 +337,6 @@ struct History {
   Time now;
 };
 
-// Disabled for the same reason: about one history in a thousand has such a job.
 // Jobs come, run and go; every decision is audited.
 void play_any_history(const Ablation& ablation) {
   History history{between(1, 3), any_cost()};
