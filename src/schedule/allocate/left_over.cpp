@@ -206,8 +206,9 @@ class LeftOvers {
       if (share.block.is_none() || !may_borrow(share)) continue;
       wish_for_more(wishes, i);
     }
-    while (!wishes.empty() && (map_.free_count() > 0 || !lenders_.empty())) {
+    while (!wishes.empty()) {
       const Wish wish = wishes.top();
+      if (map_.free_count() == 0 && !is_worth_a_trade(wish.value)) break;
       wishes.pop();
       Share& share = shares_[wish.share];
       if (level_in(share, share.block) >= wish.level) continue;
@@ -252,10 +253,13 @@ class LeftOvers {
       const int level = level_in(share, share.block);
       const bool has_half =
           level > 0 && size_at(share, level - 1).gpus * 2 == size_at(share, level).gpus;
-      if (has_half && can_afford(share, level - 1))
-        lenders_.push_back({return_of(share, level - 1, level), i});
+      if (has_half) lenders_.push_back({return_of(share, level - 1, level), i});
     }
     std::sort(lenders_.begin(), lenders_.end());
+  }
+
+  bool is_worth_a_trade(const Return& worth) const {
+    return !lenders_.empty() && lenders_.back().value.and_more() < worth;
   }
 
   // Whether somebody gives up half of its GPUs so that `to` gets so many: whoever makes least of
@@ -267,6 +271,7 @@ class LeftOvers {
       if (worth && !(lender->value.and_more() < *worth)) return false;
       Share& from = shares_[lender->share];
       if (&from == &to || from.block != from.job->block) continue;  // it grew
+      if (!can_afford(from, level_in(from, from.block) - 1)) continue;
       const GpuBlock whole = from.block;
       put(from, {whole.first, whole.size / 2});
       if (grows_to(to, gpus)) {
