@@ -33,6 +33,7 @@ step "every header compiles on its own" make headers
 step "clang-tidy" make tidy
 step "coverage" make coverage
 step "published results: 17 lists, 8 policies, 10 seeds" tools/check_sweep.py
+step "every rival on every published trace" tools/check_rivals.py
 step "torture: kills, full disk, damage, clock" make torture
 step "200 short jobs each second for a minute, through the server" \
   build/release/bin/serve_soak build/release/bin/weir 200 60 195
