@@ -12,6 +12,12 @@
 
 namespace weir::simulate::published {
 
+struct Step {
+  Seconds now = 0;     // its end
+  Seconds passed = 0;  // its length
+  Seconds end = 0;     // the job does nothing after that
+};
+
 struct Bookkeeping {
   PublishedSetup setup;
   std::vector<PublishedJob> jobs;  // in the order of submission
@@ -20,6 +26,10 @@ struct Bookkeeping {
   double total_jct = 0;
 
   OverheadRule overhead() const { return {setup.gpus()}; }
+
+  // What a job of a policy that plans does in a step. If it is done before its plan says so, its end
+  // is moved to now.
+  void run(JobIndex job, const Step& step, EventList& events);
 
   // `tested` is what is compared with the deadline, `ended` what the completion time counts.
   void complete(JobIndex job, Seconds tested, Seconds ended) {

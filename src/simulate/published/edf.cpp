@@ -44,19 +44,7 @@ class Edf {
   PublishedJob& job(JobIndex index) { return book_.jobs[index]; }
 
   void progress(Seconds now, Seconds passed) {
-    for (const JobIndex index : active_) {
-      PublishedJob& at = job(index);
-      if (at.gpus == 0) continue;
-      const Seconds ran = now > at.end ? passed - (now - at.end) : passed;
-      double done = static_cast<double>(ran) * at.rate();
-      if (at.left <= done && at.end > now) {
-        const Seconds ended = now - passed + static_cast<Seconds>(std::ceil(at.left / at.rate()));
-        done = static_cast<double>(at.end - now + passed) * at.rate();
-        events_.move_end(index, at.end, now);
-        at.end = ended;
-      }
-      at.left -= done;
-    }
+    for (const JobIndex index : active_) book_.run(index, {now, passed, job(index).end}, events_);
   }
 
   void end_jobs() {

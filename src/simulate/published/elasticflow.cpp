@@ -61,22 +61,8 @@ class ElasticFlow {
   PublishedJob& job(JobIndex index) { return book_.jobs[index]; }
 
   void progress(Seconds now, Seconds passed) {
-    for (const JobIndex index : active_) {
-      PublishedJob& at = job(index);
-      if (at.gpus == 0) continue;
-      const Seconds real_end = elastic_[index].plan.real_end;
-      Seconds ran = now > real_end ? passed - (now - real_end) : passed;
-      ran = std::max<Seconds>(0, ran - at.overhead);
-      double done = static_cast<double>(ran) * at.rate();
-      if (at.left <= done && at.end > now) {
-        const Seconds ended = now - passed + static_cast<Seconds>(std::ceil(at.left / at.rate()));
-        done = static_cast<double>(at.end - now + passed) * at.rate();
-        events_.move_end(index, at.end, now);
-        at.end = ended;
-      }
-      at.left -= done;
-      at.overhead = 0;
-    }
+    for (const JobIndex index : active_)
+      book_.run(index, {now, passed, elastic_[index].plan.real_end}, events_);
   }
 
   void end_jobs(const Moment& moment) {
