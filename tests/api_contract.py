@@ -544,7 +544,9 @@ class ContractTest:
 
     def full_disk(self):
         job = self.submit(201, {"name": "sleeper", "command": "sleep 60"}).json()["id"]
-        self.server.wait_for("a job to run", lambda: self.server.ask("GET", f"/v1/jobs/{job}").json()["phase"] == "running")
+        # Not only ordered to run: what its processes say must be in the log before the disk is full.
+        ready = f'"ranks_ready","payload":{{"job":{job},'.encode()
+        self.server.wait_for("a job to run", lambda: ready in self.call("log", 200).body)
         name = self.call("nodes", 200).json()["nodes"][0]["name"]
         before = self.call("log", 200).body
         self.server.limit_files(0)
@@ -563,7 +565,8 @@ class ContractTest:
             self.server.limit_files(None)
         self.server.wait_for("the server to recover", lambda: self.server.ask("GET", "/healthz").status == 200)
         self.submit(201, SECOND)
-        self.checks.equal(self.call("cancel", 200, {"job": job}).json()["phase"], "cancelled", "cancel, afterwards")
+        answer = self.call("cancel", 200, {"job": job}).json()
+        self.checks.equal(answer["phase"], "cancelled", f"cancel, afterwards ({answer.get('exit')})")
 
     def routes(self):
         """Both have the same paths and methods."""

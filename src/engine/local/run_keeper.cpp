@@ -61,8 +61,8 @@ RunEnded explain_gone_supervisor(const std::optional<siginfo_t>& exit, bool had_
 
 // Not the job's fault, and it passes: a full disk, too many processes or open files.
 bool is_want_of_means(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EROFS || error == ENOMEM ||
-         error == EMFILE || error == ENFILE || error == EAGAIN;
+  return error == ENOSPC || error == EDQUOT || error == EROFS || error == EFBIG ||
+         error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN;
 }
 
 // Only the process with this token is meant, whoever has its number by now.

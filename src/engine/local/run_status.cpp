@@ -82,8 +82,10 @@ int RunStatusWriter::open(int folder) {
   status_ = OwnedFd{
       openat(folder, "status", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!status_) return errno;
-  if (fallocate(status_.get(), FALLOC_FL_KEEP_SIZE, 0, kStatusBytes) != 0 && errno == ENOSPC)
-    return ENOSPC;
+  if (fallocate(status_.get(), FALLOC_FL_KEEP_SIZE, 0, kStatusBytes) != 0 &&
+      (errno == ENOSPC || errno == EFBIG)) {
+    return errno;
+  }
   return 0;
 }
 
