@@ -185,6 +185,9 @@ class PoolUnderTest {
     return ask({at, TrainingSubmitted{with_own_curve(builder)}});
   }
   std::vector<Record> decide(Time at = {}) { return ask({at, TimerFired{}}); }
+  std::vector<Record> report(JobId id, Work done, Time at) {
+    return ask({at, ProgressReported{id, done}});
+  }
   JobId latest() const { return JobId{state_.next_job().value - 1}; }
 
   TrainingConfig config;

@@ -266,7 +266,7 @@ void TrainingDecision::mend_pool_of(NodeId node) {
 // A job that runs slower than planned may not make it.
 void TrainingDecision::mend(JobId id) {
   const TrainingJob& job = state_.job(id);
-  if (!job.is_promised() || job.is_at_risk || job.timeline.steps.empty()) return;
+  if (!job.is_promised() || job.is_at_risk) return;
   if (surplus(job, now_) >= Work{}) return;
   record_mended(policy_.mend(view(position_of(job.pool)), id));
 }

@@ -447,6 +447,19 @@ TEST(TrainingCore, a_promise_that_cannot_be_kept_is_announced_at_once) {
   EXPECT_FALSE(history.state().job(JobId{1}).block.is_none()) << "it goes on, late";
 }
 
+// Its plan was used up, by another's need at the same moment or by its own slowness.
+TEST(TrainingCore, a_promised_job_without_a_plan_is_planned_anew_or_announced) {
+  for (const std::int64_t deadline : {1000, 105}) {
+    testing::PoolUnderTest pool{1, 4, testing::kFreeRescales};
+    const JobId job = pool.promise(
+        testing::a_training_job().curve({{1, 10}}).iterations(1000).deadline(deadline), {});
+    const auto records = pool.report(job, work_of_iterations(100), at_second(100));
+    const bool can_make_it = deadline == 1000;
+    EXPECT_EQ(testing::all_of<TimelineRevised>(records).size(), 1U) << deadline;
+    EXPECT_EQ(testing::all_of<PromiseAtRisk>(records).size(), can_make_it ? 0U : 1U) << deadline;
+  }
+}
+
 TEST(TrainingCore, a_drained_node_is_left_at_the_next_decision_and_the_promise_kept) {
   History history{"weir", 2, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
