@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbered checkpoints in a folder, of which the newest whole one counts.
 
-Each is a file `checkpoint-00000007` and a manifest `checkpoint-00000007.manifest` with its step, size and SHA-256, written last. One
+Each is a file `checkpoint-00000007` and a manifest `checkpoint-00000007.manifest` with its step, size and CRC-32, written last. One
 that has no manifest or does not fit it is no checkpoint: the one before it is taken. One process at a time writes to a folder: rank 0.
 """
 
 import contextlib
-import hashlib
 import os
 import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, List, NamedTuple, Optional, Union
@@ -18,7 +18,7 @@ from weir_worker.atomic_file import PARTIAL_SUFFIX, Write, save_atomically
 _NAME = re.compile(r"checkpoint-(\d{8,18})")
 _MANIFEST_SUFFIX = ".manifest"
 _MANIFEST = re.compile(
-    r"weir-checkpoint 1\nstep (\d{1,18})\nsize (\d{1,18})\nsha256 ([0-9a-f]{64})\n"
+    r"weir-checkpoint 1\nstep (\d{1,18})\nsize (\d{1,18})\ncrc32 ([0-9a-f]{8})\n"
 )
 _BLOCK_BYTES = 1 << 20
 
@@ -42,7 +42,7 @@ class Loaded(NamedTuple):
 class _Manifest(NamedTuple):
     step: int
     size: int
-    sha256: str
+    crc32: str
 
 
 class Checkpoints:
@@ -64,7 +64,7 @@ class Checkpoints:
         path = self._path(number)
         save_atomically(path, write)
         with open(path, "rb") as file:
-            manifest = _Manifest(step, os.fstat(file.fileno()).st_size, _sha256(file))
+            manifest = _describe(file, step)
         save_atomically(_manifest_path(path), lambda file: file.write(_encode(manifest)))
         self._remove_old()
         return Checkpoint(number, step, path)
@@ -122,8 +122,22 @@ def _manifest_path(path: Path) -> Path:
     return path.with_name(path.name + _MANIFEST_SUFFIX)
 
 
+def _facts(step: int, size: int) -> str:
+    return f"weir-checkpoint 1\nstep {step}\nsize {size}\n"
+
+
 def _encode(manifest: _Manifest) -> bytes:
-    return f"weir-checkpoint 1\nstep {manifest.step}\nsize {manifest.size}\nsha256 {manifest.sha256}\n".encode()
+    return f"{_facts(manifest.step, manifest.size)}crc32 {manifest.crc32}\n".encode()
+
+
+def _describe(file: BinaryIO, step: int) -> _Manifest:
+    """The manifest of the file as it is. The checksum is of the file and of what the manifest says."""
+    size = os.fstat(file.fileno()).st_size
+    checksum = 0
+    for block in iter(lambda: file.read(_BLOCK_BYTES), b""):
+        checksum = zlib.crc32(block, checksum)
+    checksum = zlib.crc32(_facts(step, size).encode(), checksum)
+    return _Manifest(step, size, f"{checksum:08x}")
 
 
 def _read_manifest(path: Path) -> Optional[_Manifest]:
@@ -136,7 +150,7 @@ def _read_manifest(path: Path) -> Optional[_Manifest]:
 
 
 def _fits(file: BinaryIO, manifest: _Manifest) -> bool:
-    return os.fstat(file.fileno()).st_size == manifest.size and _sha256(file) == manifest.sha256
+    return os.fstat(file.fileno()).st_size == manifest.size and _describe(file, manifest.step) == manifest
 
 
 def _has_its_size(path: Path) -> bool:
@@ -145,13 +159,6 @@ def _has_its_size(path: Path) -> bool:
         return manifest is not None and path.stat().st_size == manifest.size
     except OSError:
         return False
-
-
-def _sha256(file: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    for block in iter(lambda: file.read(_BLOCK_BYTES), b""):
-        digest.update(block)
-    return digest.hexdigest()
 
 
 def _remove(path: Path) -> None:

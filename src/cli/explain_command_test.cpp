@@ -72,8 +72,7 @@ TEST_F(Explain, TheEarliestDeadlineIsPromisedToWhoAsksForIt) {
     double submitted;
   };
   for (const Refused& job :
-       {Refused{"tokyo-photos", "deadline: 3h", 7},
-        Refused{"last-minute", "deadline: 45m", 11}}) {
+       {Refused{"tokyo-photos", "deadline: 3h", 7}, Refused{"last-minute", "deadline: 45m", 11}}) {
     const Ran ran = explain({"--job", job.name, "--gate", "off", "--json"});
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     const Json first = Json::parse(ran.out)["explain"];

@@ -2,6 +2,7 @@
 #include "worker/checkpoints.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,6 @@
 #include <string_view>
 
 #include "worker/atomic_file.h"
-#include "worker/sha256.h"
 
 namespace weir::worker {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::size_t kLongestManifest = 256;
 struct Manifest {
   std::int64_t step = 0;
   std::uint64_t size = 0;
-  std::string sha256;
+  std::string crc32;
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
@@ -37,9 +37,16 @@ fs::path manifest_of(const fs::path& path) {
   return path.string() + std::string{kManifestSuffix};
 }
 
+std::string facts_of(const Manifest& manifest) {
+  return fmt::format("weir-checkpoint 1\nstep {}\nsize {}\n", manifest.step, manifest.size);
+}
+
 std::string encode(const Manifest& manifest) {
-  return fmt::format("weir-checkpoint 1\nstep {}\nsize {}\nsha256 {}\n", manifest.step,
-                     manifest.size, manifest.sha256);
+  return fmt::format("{}crc32 {}\n", facts_of(manifest), manifest.crc32);
+}
+
+uLong add_to(uLong sum, std::string_view bytes) {
+  return crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
 
 // Takes "name value\n" off the front.
@@ -65,7 +72,7 @@ std::optional<Manifest> decode(std::string_view text) {
   if (version != "1") return std::nullopt;
   const auto step = number_in(take_line(text, "step").value_or(""));
   const auto size = number_in(take_line(text, "size").value_or(""));
-  const auto sum = take_line(text, "sha256");
+  const auto sum = take_line(text, "crc32");
   if (!step || !size || !sum || !text.empty()) return std::nullopt;
   return Manifest{*step, static_cast<std::uint64_t>(*size), std::string{*sum}};
 }
@@ -78,21 +85,22 @@ std::optional<Manifest> read_manifest(const fs::path& path) {
   return decode(text);
 }
 
-// Of the file as it is. Nothing when it cannot be read.
+// Of the file as it is; the checksum is of the file and of what the manifest says. Nothing when it
+// cannot be read.
 std::optional<Manifest> describe(const fs::path& path, std::int64_t step) {
   std::ifstream file{path, std::ios::binary};
   if (!file) return std::nullopt;
-  Sha256 sum;
+  uLong sum = crc32_z(0, nullptr, 0);
   Manifest manifest{step, 0, {}};
   std::vector<char> block(1 << 20);
   while (file) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     const auto count = static_cast<std::size_t>(file.gcount());
-    sum.add({block.data(), count});
+    sum = add_to(sum, {block.data(), count});
     manifest.size += count;
   }
   if (file.bad()) return std::nullopt;
-  manifest.sha256 = sum.finish();
+  manifest.crc32 = fmt::format("{:08x}", add_to(sum, facts_of(manifest)));
   return manifest;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbered checkpoints in a folder, of which the newest whole one counts. Each is a file
-// `checkpoint-00000007` and a manifest `checkpoint-00000007.manifest` with its step, size and SHA-256,
+// `checkpoint-00000007` and a manifest `checkpoint-00000007.manifest` with its step, size and CRC-32,
 // written last. One that has no manifest or does not fit it is no checkpoint: the one before it is
 // taken. One process at a time writes to a folder: rank 0. Python writes and reads the same files.
 #pragma once
