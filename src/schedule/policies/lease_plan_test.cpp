@@ -249,7 +249,8 @@ RC_GTEST_PROP(LeasePlan, IsNeverWorseThanFilling, ()) {
 RC_GTEST_PROP(LeasePlan, ATimetableIsRefusedOnceAnyRunIsTakenFromATightJob, ()) {
   const LeaseCase drawn = any_case(3, 5);
   auto timetable = fill_in_order(drawn.grid, drawn.jobs);
-  RC_PRE(timetable.has_value() && !timetable->empty());
+  RC_PRE(timetable.has_value());
+  RC_PRE(!timetable->empty());
   const auto victim = between<std::size_t>(0, timetable->size());
   timetable->erase(timetable->begin() + static_cast<std::ptrdiff_t>(victim));
   RC_ASSERT(is_timetable_for(*timetable, drawn.grid, drawn.jobs) ==

@@ -171,7 +171,7 @@ RC_GTEST_PROP(Published, EveryJobEndsOrIsRefusedAndIsCountedOnce, ()) {
     RC_ASSERT(outcome.completed + outcome.refused == static_cast<std::int64_t>(jobs.size()));
     RC_ASSERT(outcome.met <= outcome.completed);
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      RC_ASSERT(!outcome.ended[i] || *outcome.ended[i] > jobs[i].submitted);
+      RC_ASSERT(outcome.ended[i].value_or(kNever) > jobs[i].submitted);
   }
 }
 
