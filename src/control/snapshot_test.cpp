@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,7 +43,9 @@ TEST(Snapshot, ReadsBackEqualAfterAnyHistory) {
 TEST(Snapshot, ACoreRebuiltFromASnapshotDecidesTheSame) {
   for (std::uint64_t seed = 0; seed < 60u * static_cast<unsigned>(testing::times_longer());
        ++seed) {
-    const char* policy = seed % 4 == 3 ? "edf" : "weir";
+    // Among them policies that go by what they remember of a job.
+    const char* const policies[] = {"weir", "gandiva", "weir", "edf", "weir", "tiresias"};
+    const char* policy = policies[seed % std::size(policies)];
     RandomWorld world{seed, policy};
     Core core = world.new_core();
     for (int i = 0; i < 40; ++i) core.handle(world.next_event(core));
@@ -91,6 +97,22 @@ TEST(Snapshot, OfAnotherClusterIsRefused) {
                                                            schedule::SizeRule::useful);
   EXPECT_THAT(testing::error_of(read_snapshot(bytes, other)),
               ::testing::HasSubstr("another cluster"));
+}
+
+// Written before jobs' service was remembered: kept in tests/fixtures/snapshot.
+TEST(Snapshot, OfTheFirstVersionIsReadAndItsJobsBeginToRememberAnew) {
+  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../tests/fixtures/snapshot";
+  std::ostringstream bytes;
+  bytes << std::ifstream{path / "v1.bytes", std::ios::binary}.rdbuf();
+  const auto read = read_snapshot(bytes.str(), RandomWorld{7}.initial_state());
+  ASSERT_TRUE(read) << testing::error_of(read);
+  const auto& training = read->training;
+  ASSERT_FALSE(training.pools.front().active.empty());
+  for (const JobId id : training.pools.front().active) {
+    EXPECT_EQ(training.job(id).served.since, training.job(id).observed_at);
+    EXPECT_EQ(training.job(id).served.running, Duration{0});
+  }
+  EXPECT_EQ(write_snapshot(*read)[8], 2) << "written in the present version";
 }
 
 TEST(Snapshot, OfANewerVersionIsRefused) {
