@@ -161,6 +161,26 @@ TEST_F(LocalEngineTest, RanksAreToldWhoTheyAre) {
             "WEIR_SUPERVISOR=\n");
 }
 
+TEST_F(LocalEngineTest, RanksFindWhatTorchrunWouldHaveSet) {
+  LaunchSpec launch = a_launch({"env", "LOCAL_WORLD_SIZE",
+                                "env", "GROUP_RANK",
+                                "env", "GROUP_WORLD_SIZE",
+                                "env", "ROLE_NAME",
+                                "env", "ROLE_RANK",
+                                "env", "ROLE_WORLD_SIZE",
+                                "env", "TORCHELASTIC_RUN_ID",
+                                "env", "TORCHELASTIC_RESTART_COUNT",
+                                "env", "TORCHELASTIC_USE_AGENT_STORE",
+                                "env", "OMP_NUM_THREADS"});
+  launch.rank_per_gpu = true;
+  launch.environment = {{"OMP_NUM_THREADS", "3"}};
+  EXPECT_TRUE(run(launch, {0, 1}).succeeded());
+  EXPECT_EQ(log(1),
+            "LOCAL_WORLD_SIZE=2\nGROUP_RANK=0\nGROUP_WORLD_SIZE=1\nROLE_NAME=default\nROLE_RANK=1\n"
+            "ROLE_WORLD_SIZE=2\nTORCHELASTIC_RUN_ID=weir-7.1\nTORCHELASTIC_RESTART_COUNT=0\n"
+            "TORCHELASTIC_USE_AGENT_STORE=False\nOMP_NUM_THREADS=3\n");
+}
+
 TEST_F(LocalEngineTest, TheFirstRankThatFailsEndsTheOthers) {
   LaunchSpec launch = a_launch({"rank", "1", "exit", "5", "wait", file("never")});
   launch.rank_per_gpu = true;

@@ -292,7 +292,8 @@ SupervisorOrder RunKeeper::supervisor_order(const RunOrder& order) const {
   plan.environment.emplace_back("WEIR_JOB", std::to_string(order.job.value));
   plan.environment.emplace_back("WEIR_GENERATION", std::to_string(order.generation));
   plan.environment.emplace_back("WEIR_GPUS", std::to_string(order.gpus.size()));
-  plan.environment.emplace_back("WEIR_RESTARTS", std::to_string(order.restarts));
+  for (const char* name : {"WEIR_RESTARTS", "TORCHELASTIC_RESTART_COUNT"})
+    plan.environment.emplace_back(name, std::to_string(order.restarts));
   plan.environment.emplace_back("WEIR_CHECKPOINT_DIR", folders_.checkpoint_path(order.job.value));
   plan.directory = launch.directory.empty() ? folders_.work_path(plan.run) : launch.directory;
   plan.ranks = launch.rank_per_gpu ? static_cast<std::int32_t>(order.gpus.size()) : 1;

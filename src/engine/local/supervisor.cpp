@@ -16,6 +16,7 @@
 #include <chrono>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -154,15 +155,38 @@ void Supervisor::look_after() {
   note_end();
 }
 
+// What torchrun sets for its workers, so that a script cannot tell who started it: one node, one
+// role, rank 0 hosts the store. What the user has set of the last two stands.
+void add_what_torchrun_sets(const SupervisorOrder& order,
+                            std::vector<std::pair<std::string, std::string>>& variables) {
+  const std::string ranks = std::to_string(order.ranks);
+  variables.emplace_back("WORLD_SIZE", ranks);
+  variables.emplace_back("LOCAL_WORLD_SIZE", ranks);
+  variables.emplace_back("GROUP_RANK", "0");
+  variables.emplace_back("GROUP_WORLD_SIZE", "1");
+  variables.emplace_back("ROLE_NAME", "default");
+  variables.emplace_back("ROLE_WORLD_SIZE", ranks);
+  variables.emplace_back("MASTER_ADDR", "127.0.0.1");
+  variables.emplace_back("MASTER_PORT", std::to_string(find_free_port()));
+  variables.emplace_back("TORCHELASTIC_RUN_ID", "weir-" + std::to_string(order.run.job) + "." +
+                                                    std::to_string(order.run.generation));
+  variables.emplace_back("TORCHELASTIC_USE_AGENT_STORE", "False");
+  const auto set_unless_set = [&](const char* name, const char* value) {
+    const bool is_set = std::getenv(name) != nullptr ||
+                        std::any_of(order.environment.begin(), order.environment.end(),
+                                    [&](const auto& variable) { return variable.first == name; });
+    if (!is_set) variables.emplace_back(name, value);
+  };
+  set_unless_set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+  if (order.ranks > 1) set_unless_set("OMP_NUM_THREADS", "1");
+}
+
 std::vector<std::pair<std::string, std::string>> Supervisor::variables_of_ranks() const {
   auto variables = order_.environment;
   const std::string token = run_token(order_.store, order_.run);
   variables.emplace_back(kRankVariable, token);
   variables.emplace_back("WEIR_PROGRESS", "@weir.progress." + token);
-  variables.emplace_back("WORLD_SIZE", std::to_string(order_.ranks));
-  variables.emplace_back("LOCAL_WORLD_SIZE", std::to_string(order_.ranks));
-  variables.emplace_back("MASTER_ADDR", "127.0.0.1");
-  variables.emplace_back("MASTER_PORT", std::to_string(find_free_port()));
+  add_what_torchrun_sets(order_, variables);
   return variables;
 }
 
@@ -178,7 +202,7 @@ void Supervisor::start_ranks() {
   auto variables = variables_of_ranks();
   ranks_.resize(static_cast<std::size_t>(order_.ranks));
   for (std::int32_t number = 0; number < order_.ranks; ++number) {
-    for (const char* name : {"WEIR_RANK", "RANK", "LOCAL_RANK"})
+    for (const char* name : {"WEIR_RANK", "RANK", "LOCAL_RANK", "ROLE_RANK"})
       variables.emplace_back(name, std::to_string(number));
     if (!start_one(number, merge_environment(environ, variables, kSupervisorVariable))) {
       begin_ending();
