@@ -26,8 +26,9 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kTopKeys{"workload", "jobs"};
 constexpr std::array<std::string_view, 1> kWorkloadKeys{"name"};
-constexpr std::array<std::string_view, 10> kJobKeys{
-    "name", "count", "model", "batch", "iterations", "submit", "deadline", "kind", "gpus", "rigid"};
+constexpr std::array<std::string_view, 11> kJobKeys{"name",       "count",  "model",    "batch",
+                                                    "iterations", "submit", "deadline", "kind",
+                                                    "gpus",       "rigid",  "duration"};
 
 constexpr std::string_view kTimeRule =
     "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
@@ -64,6 +65,11 @@ std::optional<bool> parse_truth(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
   return std::nullopt;
+}
+
+std::optional<Duration> parse_stated(std::string_view text) {
+  const auto duration = parse_duration(text);
+  return duration && *duration <= from_seconds(kMostSeconds) ? duration : std::nullopt;
 }
 
 class TrainingReader {
@@ -117,6 +123,8 @@ class TrainingReader {
     job.spec.iterations = iterations.value_or(1);
     read_gpus(fields, job.spec, curve);
     read_times(fields, job);
+    job.stated_duration =
+        fields.get("duration", "a duration such as 90m", parse_stated).value_or(Duration{0});
     if (name) add_jobs(fields, *name, job);
   }
 
@@ -260,6 +268,8 @@ void write_job(std::ostream& out, const TrainingArrival& job, TimeKind kind) {
   out << ", iterations: " << spec.iterations;
   if (spec.asked_gpus != 1 || spec.is_rigid) out << ", gpus: " << spec.asked_gpus;
   if (spec.is_rigid) out << ", rigid: true";
+  if (job.stated_duration != Duration{0})
+    out << ", duration: " << format_duration(job.stated_duration);
   write_times(out, job, kind);
   out << "}\n";
 }

@@ -18,6 +18,7 @@
 //   kind        of the deadline: hard (promised or refused; the default) or soft (promised where
 //               possible, else late)
 //   gpus        what policies without elasticity give, default 1
+//   duration    how long it takes on `gpus`, where that is known: for comparison with published runs
 //   rigid       true: exactly `gpus`, a size at which the model was measured; default false
 //
 // A time is RFC 3339 with offset, from 1970 to 2070: 2026-11-15T09:00:00Z. All of a file are of one

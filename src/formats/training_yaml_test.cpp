@@ -103,7 +103,7 @@ TEST(TrainingYaml, ReportsEveryMistakeAtOnce) {
       "dir/night.yaml:6: iterations is missing, expected an integer from 1 to 10000000000\n"
       "dir/night.yaml:6: gpus is missing, expected the GPUs it runs on, because rigid is true\n"
       "dir/night.yaml:7: key is \"modle\", expected one of name, count, model, batch, iterations, "
-      "submit, deadline, kind, gpus, rigid; did you mean model?\n"
+      "submit, deadline, kind, gpus, rigid, duration; did you mean model?\n"
       "dir/night.yaml:7: name is missing, expected a name of 1 to 253 bytes, UTF-8 without control "
       "characters\n"
       "dir/night.yaml:7: batch is \"-1\", expected an integer from 0 to 1000000000\n"
@@ -156,7 +156,8 @@ TEST(TrainingYaml, WritesWhatDiffersFromTheDefault) {
         "jobs:\n"
         "  - {name: a, model: bert, batch: 128, iterations: 200000, submit: 10m, deadline: 6h}\n"
         "  - {name: b, model: A3C, iterations: 5, deadline: 2h, kind: soft}\n"
-        "  - {name: c, model: bert, batch: 64, iterations: 1, gpus: 1, rigid: true}\n",
+        "  - {name: c, model: bert, batch: 64, iterations: 1, gpus: 1, rigid: true, duration: "
+        "90m}\n",
         "workload: {name: day}\n"
         "jobs:\n"
         "  - {name: a, model: bert, batch: 64, iterations: 1, gpus: 8, submit: "
@@ -189,6 +190,7 @@ TrainingWorkload any_training(const CurveBook& book) {
     }
     spec.asked_gpus = *rc::gen::element(1, 3, 8, kMostGpusPerJob);
     spec.is_rigid = curve->second.rate_at(spec.asked_gpus).value > 0 && *rc::gen::arbitrary<bool>();
+    job.stated_duration = Duration{*rc::gen::inRange<std::int64_t>(0, most)};
   }
   return workload;
 }
