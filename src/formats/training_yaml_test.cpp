@@ -157,7 +157,7 @@ TEST(TrainingYaml, WritesWhatDiffersFromTheDefault) {
         "  - {name: a, model: bert, batch: 128, iterations: 200000, submit: 10m, deadline: 6h}\n"
         "  - {name: b, model: A3C, iterations: 5, deadline: 2h, kind: soft}\n"
         "  - {name: c, model: bert, batch: 64, iterations: 1, gpus: 1, rigid: true, duration: "
-        "90m}\n",
+        "1h30m}\n",
         "workload: {name: day}\n"
         "jobs:\n"
         "  - {name: a, model: bert, batch: 64, iterations: 1, gpus: 8, submit: "
