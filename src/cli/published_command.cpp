@@ -97,18 +97,30 @@ Result<PublishedSetup> published_setup(const OptionValues& options, const Cluste
   return setup;
 }
 
+bool has_duration(const TrainingArrival& job) {
+  return job.stated_duration >= from_seconds(1);
+}
+
 // What the public simulator needs of a trace and others do not.
 Diagnostics check_traces(const TrainingSetup& inputs, const PublishedSetup& setup) {
   Diagnostics mistakes;
   for (std::size_t i = 0; i < inputs.workloads.size(); ++i) {
-    for (const TrainingArrival& job : inputs.workloads[i].jobs) {
+    const std::vector<TrainingArrival>& jobs = inputs.workloads[i].jobs;
+    if (std::none_of(jobs.begin(), jobs.end(), has_duration)) {
+      mistakes.add({inputs.jobs_files[i],
+                    0,
+                    "duration",
+                    {},
+                    "for each job, its seconds on the GPUs asked for: published traces have them"});
+      continue;
+    }
+    for (const TrainingArrival& job : jobs) {
       const auto must = [&](const char* field, std::string found, const char* what) {
         mistakes.add({inputs.jobs_files[i], 0, fmt::format("{} of job {}", field, job.spec.name),
                       std::move(found), what});
       };
       if (job.spec.deadline_kind == DeadlineKind::none) must("deadline", {}, "a deadline");
-      if (job.stated_duration < from_seconds(1))
-        must("duration", {}, "seconds on the GPUs asked for");
+      if (!has_duration(job)) must("duration", {}, "seconds on the GPUs asked for");
       if (job.spec.asked_gpus > setup.gpus())
         must("num_gpu", fmt::format("{}", job.spec.asked_gpus),
              "no more GPUs than the cluster has");

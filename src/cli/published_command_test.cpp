@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_testing.h"
@@ -73,12 +74,25 @@ TEST_F(AsPublished, NeedsThePublishedKindOfCluster) {
 
 TEST_F(AsPublished, NeedsADurationAndAPublishedSizeOfEachJob) {
   folder_.write("bare.csv",
-                "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu\n"
-                "a,0,300,vgg16,400,64,3\n");
+                "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,"
+                "duration\n"
+                "a,0,300,vgg16,400,64,3,\n"
+                "b,0,300,vgg16,400,64,1,300\n");
   const Ran ran = play({}, "bare.csv");
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, HasSubstr("duration of job a"));
   EXPECT_THAT(ran.err, HasSubstr("num_gpu of job a"));
+}
+
+TEST_F(AsPublished, SaysOnceThatATraceHasNoDurations) {
+  folder_.write("bare.csv",
+                "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu\n"
+                "a,0,300,vgg16,400,64,1\n"
+                "b,0,300,vgg16,400,64,1\n");
+  const Ran ran = play({}, "bare.csv");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("duration is missing"));
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ class TrainingRun {
 
   // The other policies have no parts to leave out.
   static bool plans_overhead(const TrainingRunConfig& config) {
-    return config.policy != "weir" || config.training.ablation.plans_overhead;
+    return !schedule::find_training_policy(config.policy)->can_leave_parts_out() ||
+           config.training.ablation.plans_overhead;
   }
 
   static schedule::RescaleCost real_cost(const Cluster& cluster, const TrainingRunConfig& config) {

@@ -45,7 +45,7 @@ TEST(AtomicFile, SaysWhereItCannotWrite) {
 }
 
 TEST(AtomicFile, AFullDiskIsAnError) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const TemporaryFolder folder;
   // What it would write beside its place leads to a disk that is full.
   fs::create_symlink("/dev/full",

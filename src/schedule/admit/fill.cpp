@@ -138,13 +138,12 @@ class Filling {
 
   int choose(std::size_t piece, Time from, const LevelLimit& limit, int level) const {
     int next = fitting(profile_.free_in(piece), limit.at(from));
-    while (next > level && !earns_its_price(piece, from, limit, level, next)) --next;
+    while (next > level && !earns_its_price(piece, from, level, next)) --next;
     return next;
   }
 
   // Whether going up pays before there is room no more.
-  bool earns_its_price(std::size_t piece, Time from, const LevelLimit& limit, int level,
-                       int next) const {
+  bool earns_its_price(std::size_t piece, Time from, int level, int next) const {
     const std::int32_t gpus = sizes_[static_cast<std::size_t>(next)].gpus;
     for (std::size_t i = piece; i < profile_.size(); ++i) {
       if (profile_.free_in(i) < gpus) return false;
@@ -154,7 +153,6 @@ class Filling {
         return true;
       if (to == job_.deadline) return false;
     }
-    static_cast<void>(limit);
     return false;
   }
 

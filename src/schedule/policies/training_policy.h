@@ -106,6 +106,9 @@ class TrainingPolicy {
   // Which sizes its jobs may have.
   virtual SizeRule size_rule() const { return SizeRule::useful; }
 
+  // Whether TrainingConfig::ablation is about it.
+  virtual bool can_leave_parts_out() const { return false; }
+
   // Whether a job with a deadline is told if it will meet it.
   virtual bool makes_promises() const = 0;
 

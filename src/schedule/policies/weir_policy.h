@@ -10,6 +10,7 @@ namespace weir::schedule {
 class WeirPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return true; }
+  bool can_leave_parts_out() const override { return true; }
   Verdict judge(const PoolView& view, const TrainingJob& job) const override;
   Allocation allocate(const PoolView& view) const override;
   std::vector<Mended> mend(const PoolView& view, JobId job) const override;

@@ -28,10 +28,7 @@ class Edf {
       end_jobs();
       const std::vector<JobIndex> come = events_.first().come;
       plan(now, come);
-      for (const JobIndex job : come) {
-        waiting_.push_back(job);
-        active_.push_back(job);
-      }
+      active_.insert(active_.end(), come.begin(), come.end());
       adopt_plans();
       events_.take_first();
       if (events_.empty()) break;
@@ -124,7 +121,6 @@ class Edf {
       if (contains(running_, index)) {
         events_.move_end(index, before, at.end);
       } else if (at.gpus > 0) {
-        remove(waiting_, index);
         running_.push_back(index);
         events_.add_end(index, at.end);
       }
@@ -137,7 +133,6 @@ class Edf {
   Steps free_;
   std::vector<JobIndex> active_;   // came and did not end
   std::vector<JobIndex> running_;  // of those, the ones that had GPUs once
-  std::vector<JobIndex> waiting_;  // and the others
 };
 
 }  // namespace

@@ -16,9 +16,7 @@ constexpr double kBest = std::numeric_limits<double>::max();
 
 struct Elastic {
   ElasticPlan plan;
-  bool has_plan = false;
-  bool is_running = false;  // has had GPUs
-  bool is_placed = false;   // has GPUs since the last event
+  bool is_placed = false;  // has GPUs since the last event
   std::int32_t next_size = 0;
   double marginal = -kBest;  // GPU-time its plan grows by, for each GPU more
   ElasticPlan grown;
@@ -43,7 +41,6 @@ class ElasticFlow {
       }
       end_jobs(moment);
       admit(moment.come, now);
-      start(now);
       hand_out_left_overs(now);
       sort_by_size();
       events_.sort();
@@ -108,7 +105,6 @@ class ElasticFlow {
       for (const JobIndex index : come) {
         if (is_admitted) {
           active_.push_back(index);
-          waiting_.push_back(index);
         } else {
           book_.refuse(index);
         }
@@ -128,23 +124,8 @@ class ElasticFlow {
     job(index).end = end;
   }
 
-  void start(Seconds now) {
-    std::vector<JobIndex> still;
-    for (const JobIndex index : waiting_) {
-      if (elastic_[index].plan.gpus.begin()->second > 0) {
-        events_.add_end(index, job(index).end);
-      } else {
-        still.push_back(index);
-      }
-    }
-    static_cast<void>(now);
-    waiting_ = std::move(still);
-  }
-
-  std::int32_t free_now(Seconds now) const { return free_.at(now); }
-
   void hand_out_left_overs(Seconds now) {
-    std::int32_t left = free_now(now);
+    std::int32_t left = free_.at(now);
     if (left == 0) return;
     for (const JobIndex index : active_) weigh(index, left, now);
     sort_by_marginal();
@@ -161,7 +142,6 @@ class ElasticFlow {
         at.plan.real_end = real_end;
         free_ = at.plan.free_after;
         job(index).gpus = at.next_size;
-        remove(waiting_, index);
         set_end(index, at.plan.end);
         at.next_size = job(index).next_size(job(index).gpus);
         goes_on = true;
@@ -261,8 +241,7 @@ class ElasticFlow {
   EventList events_;
   std::vector<Elastic> elastic_;  // by job
   Steps free_;
-  std::vector<JobIndex> active_;   // admitted and not ended
-  std::vector<JobIndex> waiting_;  // of those, the ones that never had GPUs
+  std::vector<JobIndex> active_;                            // admitted and not ended
   std::set<std::pair<std::int32_t, std::int32_t>> groups_;  // ranks that were together
   Seconds count_ = 0;                                       // of events
 };

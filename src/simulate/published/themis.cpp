@@ -20,7 +20,8 @@ struct Ratio {
   double share_for(double ratio) const { return scale / (ratio - base); }
 };
 
-// The least worst ratio, and no more time for anybody than that ratio needs.
+// The least worst ratio, and no more time for anybody than that ratio needs. In real numbers, as the
+// original: the policy's own (schedule/policies/fair_shares.h) is exact and would decide ties anew.
 std::vector<double> fair_shares(const std::vector<Ratio>& jobs, std::int32_t gpus) {
   double low = 0;
   for (const Ratio& job : jobs) low = std::max(low, job.base + job.scale);
