@@ -87,7 +87,14 @@ Result<TraceToCompare> read_trace(const formats::ComparedTrace& trace, const Opt
   auto cluster = read_training_cluster(trace.cluster);
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
   auto curves = read_pool_curves(trace.curves.string(), *cluster);
-  if (!curves) return tl::unexpected(std::move(curves.error()));
+  if (!curves) {
+    // The jobs cannot be read without, but whether they are there can be said.
+    Error error = std::move(curves.error());
+    std::error_code ignored;
+    if (!std::filesystem::exists(trace.jobs, ignored))
+      error.details.add({trace.jobs.string(), 0, "file", {}, "the path of an existing file"});
+    return tl::unexpected(std::move(error));
+  }
   auto workload = read_training_jobs(trace.jobs.string(), *curves);
   if (!workload) return tl::unexpected(std::move(workload.error()));
   return TraceToCompare{std::move(*cluster), std::move(*curves), std::move(*workload),

@@ -185,5 +185,14 @@ TEST_F(Compare, RefusesToOverwriteItsInputs) {
               HasSubstr("another file than --csv"));
 }
 
+TEST_F(Compare, NamesEveryFileThatIsNotThere) {
+  const auto path = folder_.write(
+      "absent.yaml", "traces:\n  - {jobs: nope.csv, cluster: 4x8xA100, curves: nowhere}\n");
+  const Ran ran = compare(path.string());
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("nope.csv"));
+  EXPECT_THAT(ran.err, HasSubstr("nowhere"));
+}
+
 }  // namespace
 }  // namespace weir::cli

@@ -79,6 +79,8 @@ class ComparisonReader {
     const auto cluster = fields.require("cluster", kClusterRule, non_empty);
     if (cluster && looks_like_cluster_shorthand(*cluster)) {
       trace.cluster = *cluster;
+      if (const auto parsed = parse_cluster_shorthand(*cluster); !parsed)
+        fields.reject("cluster", parsed.error().details.list().front().expected);
     } else if (cluster) {
       trace.cluster = read_path(fields, "cluster", kClusterRule).string();
     }

@@ -146,5 +146,12 @@ RC_GTEST_PROP(ComparisonYaml, AcceptsEverySubsetOfPoliciesAndAnySeedsInTheirOrde
   RC_ASSERT(comparison->seeds == std::vector<std::uint64_t>(seeds.begin(), seeds.end()));
 }
 
+TEST(ComparisonYaml, NamesTheLineOfAClusterThatIsNone) {
+  EXPECT_THAT(mistakes_in("traces:\n"
+                          "  - {jobs: a.csv, cluster: 2x8xA100, curves: c}\n"
+                          "  - {jobs: a.csv, cluster: 0x8xA100, curves: c}\n"),
+              HasSubstr("dir/c.yaml:3: cluster is \"0x8xA100\", expected 1 to 1000000 nodes"));
+}
+
 }  // namespace
 }  // namespace weir::formats
