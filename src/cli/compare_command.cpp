@@ -82,19 +82,34 @@ Diagnostics check_with_file(const OptionValues& options, const formats::Comparis
   return mistakes;
 }
 
+// What could not be read, in a line of the comparison where it names no file itself; and the files
+// of the trace that are not there, which nobody has come to.
+Error with_absent_files(const Error& error, const formats::ComparedTrace& trace,
+                        const std::string& comparison_file) {
+  Error all{error.code, {}};
+  std::set<std::string> named;
+  for (Diagnostic mistake : error.details.list()) {
+    named.insert(mistake.file);
+    if (mistake.file.empty()) {
+      mistake.file = comparison_file;
+      mistake.line = trace.line;
+    }
+    all.details.add(std::move(mistake));
+  }
+  for (const std::filesystem::path& path : {trace.curves, trace.jobs}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) || named.contains(path.string())) continue;
+    all.details.add({path.string(), 0, "file", {}, "the path of an existing file or folder"});
+  }
+  return all;
+}
+
 Result<TraceToCompare> read_trace(const formats::ComparedTrace& trace, const OptionValues& options,
                                   Duration slot) {
   auto cluster = read_training_cluster(trace.cluster);
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
   auto curves = read_pool_curves(trace.curves.string(), *cluster);
-  if (!curves) {
-    // The jobs cannot be read without, but whether they are there can be said.
-    Error error = std::move(curves.error());
-    std::error_code ignored;
-    if (!std::filesystem::exists(trace.jobs, ignored))
-      error.details.add({trace.jobs.string(), 0, "file", {}, "the path of an existing file"});
-    return tl::unexpected(std::move(error));
-  }
+  if (!curves) return tl::unexpected(std::move(curves.error()));
   auto workload = read_training_jobs(trace.jobs.string(), *curves);
   if (!workload) return tl::unexpected(std::move(workload.error()));
   return TraceToCompare{std::move(*cluster), std::move(*curves), std::move(*workload),
@@ -115,7 +130,7 @@ Result<std::vector<TraceToCompare>> read_traces(const OptionValues& options,
       continue;
     }
     if (error.details.empty()) error.code = trace.error().code;
-    error.details.append(trace.error().details);
+    error.details.append(with_absent_files(trace.error(), named, options.text("compare")).details);
   }
   if (!error.details.empty()) return tl::unexpected(std::move(error));
   return traces;

@@ -185,13 +185,14 @@ TEST_F(Compare, RefusesToOverwriteItsInputs) {
               HasSubstr("another file than --csv"));
 }
 
-TEST_F(Compare, NamesEveryFileThatIsNotThere) {
+TEST_F(Compare, NamesTheLineOfAClusterThatIsNoneAndEveryFileThatIsNotThere) {
   const auto path = folder_.write(
-      "absent.yaml", "traces:\n  - {jobs: nope.csv, cluster: 4x8xA100, curves: nowhere}\n");
+      "absent.yaml", "traces:\n  - {jobs: nope.csv, cluster: 0x8xA100, curves: nowhere}\n");
   const Ran ran = compare(path.string());
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("nope.csv"));
-  EXPECT_THAT(ran.err, HasSubstr("nowhere"));
+  EXPECT_THAT(ran.err, HasSubstr("absent.yaml:2: cluster is \"0x8xA100\""));
+  EXPECT_THAT(ran.err, HasSubstr("nope.csv: file is missing"));
+  EXPECT_THAT(ran.err, HasSubstr("nowhere: file is missing"));
 }
 
 }  // namespace

@@ -79,11 +79,10 @@ class ComparisonReader {
     const auto cluster = fields.require("cluster", kClusterRule, non_empty);
     if (cluster && looks_like_cluster_shorthand(*cluster)) {
       trace.cluster = *cluster;
-      if (const auto parsed = parse_cluster_shorthand(*cluster); !parsed)
-        fields.reject("cluster", parsed.error().details.list().front().expected);
     } else if (cluster) {
       trace.cluster = read_path(fields, "cluster", kClusterRule).string();
     }
+    trace.line = fields.line();
     trace.slot = fields.get("slot", "a duration such as 60s, or 0s for none", parse_slot);
     comparison_.traces.push_back(std::move(trace));
   }

@@ -36,6 +36,7 @@ struct ComparedTrace {
   std::string cluster;  // a word or a path
   std::filesystem::path curves;
   std::optional<Duration> slot;
+  std::uint64_t line = 0;  // where the file names it
   friend bool operator==(const ComparedTrace&, const ComparedTrace&) = default;
 };
 

@@ -46,9 +46,9 @@ TEST(ComparisonYaml, ReadsTracesPoliciesAndSeeds) {
   ASSERT_TRUE(comparison) << mistakes_of(comparison);
   ASSERT_EQ(comparison->traces.size(), 2U);
   EXPECT_EQ(comparison->traces[0], (ComparedTrace{"/data/ef/cluster10.csv.gz", "32x8xA100",
-                                                  "/data/ef/a100", from_seconds(60)}));
+                                                  "/data/ef/a100", from_seconds(60), 2}));
   EXPECT_EQ(comparison->traces[1],
-            (ComparedTrace{"dir/../night.yaml", "dir/lab.yaml", "/abs/curves", std::nullopt}));
+            (ComparedTrace{"dir/../night.yaml", "dir/lab.yaml", "/abs/curves", std::nullopt, 6}));
   EXPECT_THAT(comparison->policies, ElementsAre("weir", "edf"));
   EXPECT_THAT(comparison->seeds, ElementsAre(42U, 7U));
 }
@@ -144,13 +144,6 @@ RC_GTEST_PROP(ComparisonYaml, AcceptsEverySubsetOfPoliciesAndAnySeedsInTheirOrde
   RC_ASSERT(comparison.has_value());
   RC_ASSERT(comparison->policies == policies);
   RC_ASSERT(comparison->seeds == std::vector<std::uint64_t>(seeds.begin(), seeds.end()));
-}
-
-TEST(ComparisonYaml, NamesTheLineOfAClusterThatIsNone) {
-  EXPECT_THAT(mistakes_in("traces:\n"
-                          "  - {jobs: a.csv, cluster: 2x8xA100, curves: c}\n"
-                          "  - {jobs: a.csv, cluster: 0x8xA100, curves: c}\n"),
-              HasSubstr("dir/c.yaml:3: cluster is \"0x8xA100\", expected 1 to 1000000 nodes"));
 }
 
 }  // namespace
