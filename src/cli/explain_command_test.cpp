@@ -19,14 +19,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-const fs::path kExamples = fs::path{__FILE__}.parent_path() / "../../examples";
-
 class Explain : public ::testing::Test {
  protected:
   formats::TemporaryFolder folder_;
   std::vector<std::string> night_ = {"--cluster", "4x8xA100",
-                                     "--jobs",    (kExamples / "night.yaml").string(),
-                                     "--curves",  (kExamples / "curves").string()};
+                                     "--jobs",    (fs::path{kExamples} / "night.yaml").string(),
+                                     "--curves",  (fs::path{kExamples} / "curves").string()};
 
   Ran explain(std::vector<std::string> more) {
     std::vector<std::string> words = {"explain"};
@@ -64,7 +62,7 @@ TEST_F(Explain, TellsARefusedJobItsEarliestDeadline) {
 
 // Without the gate, which is about other jobs and may refuse this one at the next deadline too.
 TEST_F(Explain, TheEarliestDeadlineIsPromisedToWhoAsksForIt) {
-  std::ifstream file{kExamples / "night.yaml"};
+  std::ifstream file{fs::path{kExamples} / "night.yaml"};
   const std::string jobs{std::istreambuf_iterator<char>{file}, {}};
   // Name, deadline as written, submission in hours.
   struct Refused {
@@ -87,7 +85,7 @@ TEST_F(Explain, TheEarliestDeadlineIsPromisedToWhoAsksForIt) {
     const Ran again = explain({"--job", job.name, "--gate", "off", "--json"});
     ASSERT_EQ(again.exit_code, 0) << again.err;
     EXPECT_EQ(Json::parse(again.out)["explain"]["answer"], "promised") << job.name;
-    night_[3] = (kExamples / "night.yaml").string();
+    night_[3] = (fs::path{kExamples} / "night.yaml").string();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/run_testing.h"
 #include "formats/temporary_file_testing.h"
 
 namespace weir::cli {
@@ -13,12 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-std::string content_of(const fs::path& path) {
-  std::ostringstream content;
-  content << std::ifstream{path}.rdbuf();
-  return content.str();
-}
 
 std::ptrdiff_t files_in(const fs::path& folder) {
   return std::distance(fs::directory_iterator{folder}, fs::directory_iterator{});

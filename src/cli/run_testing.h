@@ -3,6 +3,8 @@
 // For tests: weir as a user calls it, with what it printed.
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,5 +26,14 @@ inline Ran weir(const std::vector<std::string>& words) {
   const int exit_code = run(words, console);
   return {exit_code, out.str(), err.str()};
 }
+
+inline std::string content_of(const std::filesystem::path& path) {
+  std::ostringstream content;
+  content << std::ifstream{path}.rdbuf();
+  return content.str();
+}
+
+inline const std::string kExamples =
+    (std::filesystem::path{__FILE__}.parent_path() / "../../examples").string();
 
 }  // namespace weir::cli

@@ -44,12 +44,6 @@ std::string some_tasks() {
   return text;
 }
 
-std::string content_of(const fs::path& path) {
-  std::ostringstream content;
-  content << std::ifstream{path}.rdbuf();
-  return content.str();
-}
-
 class SimulateCommand : public ::testing::Test {
  protected:
   formats::TemporaryFolder folder_;

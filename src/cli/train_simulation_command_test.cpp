@@ -18,14 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-const std::string kExamples = (fs::path{__FILE__}.parent_path() / "../../examples").string();
-
-std::string content_of(const fs::path& path) {
-  std::ostringstream content;
-  content << std::ifstream{path}.rdbuf();
-  return content.str();
-}
-
 class TrainSimulation : public ::testing::Test {
  protected:
   formats::TemporaryFolder folder_;
