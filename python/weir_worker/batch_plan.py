@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from weir_worker.environment import checked_place
+from weir_worker.progress_report import reporter
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class BatchPlan:
 
     def of(self, global_batch: int) -> "BatchPlan":
         """The same for another batch: the last one of an epoch is smaller."""
-        return batch_plan(global_batch, self.world_size, self.rank, self.most_local)
+        return _checked(global_batch, self.world_size, self.rank, self.most_local)
 
     def _passes(self) -> int:
         """The same on all ranks, so that they reach the reduction together."""
@@ -93,6 +94,12 @@ def batch_plan(
     most_local: Optional[int] = None,
 ) -> BatchPlan:
     """This rank's part of a global batch. World size and rank come from the environment unless given."""
+    plan = _checked(global_batch, world_size, rank, most_local)
+    reporter().note_batch([plan.global_batch, plan.local_batch, plan.accumulation_steps])
+    return plan
+
+
+def _checked(global_batch: int, world_size: Optional[int], rank: Optional[int], most_local: Optional[int]) -> BatchPlan:
     if global_batch < 1:
         raise ValueError(f"global_batch is {global_batch}, expected 1 or more")
     if most_local is not None and most_local < 1:

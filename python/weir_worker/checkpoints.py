@@ -8,12 +8,14 @@ that has no manifest or does not fit it is no checkpoint: the one before it is t
 import contextlib
 import os
 import re
+import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, List, NamedTuple, Optional, Union
 
 from weir_worker.atomic_file import PARTIAL_SUFFIX, Write, save_atomically
+from weir_worker.progress_report import reporter
 
 _NAME = re.compile(r"checkpoint-(\d{8,18})")
 _MANIFEST_SUFFIX = ".manifest"
@@ -58,6 +60,7 @@ class Checkpoints:
         """Writes a new checkpoint, then removes the oldest. On any error those that were there still are."""
         if step < 0:
             raise ValueError(f"step is {step}, expected 0 or more")
+        began = time.monotonic()
         self._folder.mkdir(parents=True, exist_ok=True)
         self._remove_partial_files()
         number = max(self._numbers(), default=0) + 1
@@ -67,6 +70,7 @@ class Checkpoints:
             manifest = _describe(file, step)
         save_atomically(_manifest_path(path), lambda file: file.write(_encode(manifest)))
         self._remove_old()
+        reporter().tell("saved", time.monotonic() - began)
         return Checkpoint(number, step, path)
 
     def latest(self) -> Optional[Checkpoint]:
@@ -83,10 +87,12 @@ class Checkpoints:
     def load(self, read: Callable[[BinaryIO], Any]) -> Optional[Loaded]:
         """Calls `read` with the newest whole checkpoint, such as load(torch.load). None when there is none."""
         checkpoint = self.latest()
-        if checkpoint is None:
-            return None
-        with open(checkpoint.path, "rb") as file:
-            return Loaded(checkpoint.step, read(file))
+        loaded = None
+        if checkpoint is not None:
+            with open(checkpoint.path, "rb") as file:
+                loaded = Loaded(checkpoint.step, read(file))
+        reporter().tell("loaded")
+        return loaded
 
     def _path(self, number: int) -> Path:
         return self._folder / f"checkpoint-{number:08d}"

@@ -3,16 +3,18 @@
 
 One datagram {"step": 12, "samples": 1536, "loss": 0.5} to the unix socket in WEIR_PROGRESS. Training never waits for
 it and never fails because of it. Between two datagrams reports are kept back, the newest in place of the older ones; the
-last one goes out when the process exits.
+last one goes out when the process exits. Events, {"event": "saved", "seconds": 0.8}, go out at once: from them weir learns what
+a change of GPUs costs, and how long a save may take. With a batch plan reports have "batch": [global, largest micro-batch, passes].
 """
 
 import atexit
+import contextlib
 import json
 import math
 import os
 import socket
 import time
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from weir_worker import environment
 
@@ -39,6 +41,7 @@ class ProgressReporter:
         self._clock = clock
         self._next_at = -math.inf
         self._kept: Optional[Tuple[Any, Any, Any]] = None
+        self._batch: Optional[List[int]] = None
         self._socket: Optional[socket.socket] = None
 
     def report(self, step: int, samples: Optional[int] = None, loss: Any = None) -> None:
@@ -49,6 +52,20 @@ class ProgressReporter:
         self._kept = (step, samples, loss)
         if self._clock() >= self._next_at:
             self._send()
+
+    def note_batch(self, division: List[int]) -> None:
+        """How the global batch is divided from now on."""
+        self._batch = division
+
+    def tell(self, event: str, seconds: Optional[float] = None) -> None:
+        """Tells at once that something has happened. Never raises, never waits."""
+        if self._is_silent:
+            return
+        fields: Dict[str, Any] = {"event": event}
+        if seconds is not None:
+            fields["seconds"] = round(seconds, 6)
+        with contextlib.suppress(Exception):
+            self._send_message(fields)
 
     def flush(self) -> None:
         """Sends what was kept back. For the end of the process: waits a moment if the receiver is busy."""
@@ -62,11 +79,10 @@ class ProgressReporter:
             return True
         self._next_at = self._clock() + self._pause
         try:
-            message = _encode(*self._kept)
-            if self._socket is None:
-                self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-                self._socket.setblocking(False)
-            self._socket.sendto(message, self._address)
+            fields = _fields(*self._kept)
+            if self._batch is not None:
+                fields["batch"] = self._batch
+            self._send_message(fields)
         except BlockingIOError:
             return False
         except Exception:  # whatever it is, training goes on
@@ -74,18 +90,25 @@ class ProgressReporter:
         self._kept = None
         return True
 
+    def _send_message(self, fields: Dict[str, Any]) -> None:
+        if self._socket is None:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self._socket.setblocking(False)
+        self._socket.sendto(json.dumps(fields).encode() + b"\n", self._address)
 
-def _encode(step: Any, samples: Any, loss: Any) -> bytes:
-    fields: Dict[str, float] = {"step": int(step)}
+
+def _fields(step: Any, samples: Any, loss: Any) -> Dict[str, Any]:
+    fields: Dict[str, Any] = {"step": int(step)}
     if samples is not None:
         fields["samples"] = int(samples)
     # JSON has no word for infinity.
     if loss is not None and math.isfinite(float(loss)):
         fields["loss"] = float(loss)
-    return json.dumps(fields).encode() + b"\n"
+    return fields
 
 
 _reporter: Optional[ProgressReporter] = None
+_reporter_process = 0
 
 
 def report(step: int, samples: Optional[int] = None, loss: Any = None) -> None:
@@ -93,11 +116,17 @@ def report(step: int, samples: Optional[int] = None, loss: Any = None) -> None:
 
     Call it after every step, on every rank; rank 0 sends. Never raises, never waits.
     """
-    global _reporter
-    if _reporter is None:
+    reporter().report(step, samples, loss)
+
+
+def reporter() -> ProgressReporter:
+    """That of this process. A forked child has its own."""
+    global _reporter, _reporter_process
+    if _reporter is None or _reporter_process != os.getpid():
         _reporter = _reporter_of_this_process()
+        _reporter_process = os.getpid()
         atexit.register(_reporter.flush)
-    _reporter.report(step, samples, loss)
+    return _reporter
 
 
 def _reporter_of_this_process() -> ProgressReporter:

@@ -31,6 +31,8 @@ import sys
 import time
 from typing import Any, Callable, Dict, NoReturn, Optional
 
+from weir_worker.progress_report import reporter
+
 STOPPED_TO_BE_RESUMED = 143
 
 Agree = Callable[[int], int]
@@ -140,6 +142,7 @@ def start(save_every: Optional[float] = None, agree: Optional[Agree] = None, agr
         _request.uninstall()
     _request = StopRequest(save_every, agree, agree_every)
     _request.install()
+    reporter().tell("started")
 
 
 def should_checkpoint() -> bool:

@@ -5,8 +5,10 @@
 // may come twice, late, or only after a restart. Both are idempotent by (job, generation).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,18 +20,38 @@
 
 namespace weir {
 
+// Who starts the processes of a job.
+enum class Ranks : std::uint8_t {
+  one,       // one process that has all GPUs
+  per_gpu,   // one for each GPU, with the environment that torchrun would give them
+  torchrun,  // the command is torchrun itself: it is told how many ranks, and starts them
+};
+
 // How to start a job's processes.
 struct LaunchSpec {
   std::vector<std::string> command;  // the program, looked up in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> environment;  // added to the engine's own
-  std::string directory;                // absolute; empty: the run's own folder
-  bool rank_per_gpu = false;            // one process for each GPU; otherwise one that has them all
-  bool reports_progress = false;        // it is ready when it first says how far it is, not at once
-  Duration grace = from_seconds(10);    // between the request to stop and the kill
+  std::string directory;  // absolute; empty: the run's own folder
+  Ranks ranks = Ranks::one;
+  bool reports_progress = false;  // it is ready when it first says how far it is, not at once
+  // How far it is, read from its output: text with {step} and perhaps {loss}; empty: it tells itself.
+  std::string progress_line;
+  std::optional<Duration> grace;  // between the request to stop and the kill; none: see grace_for
+  // Between SIGUSR1, "save at the next step", and the request to stop, unless it saves sooner; 0: no
+  // such signal.
+  Duration announce{0};
+  std::optional<Duration> hang_after;  // without a step, it has failed; none: see hangs_after
+  // Modules of Python to import ahead of time, in a process that waits for the job's next start.
+  std::vector<std::string> warm_start;
   std::int64_t memory_limit_bytes = 0;  // 0: none
 
   friend bool operator==(const LaunchSpec&, const LaunchSpec&) = default;
 };
+
+// Between the request to stop and the kill: what was asked for, or twice what saving took so far.
+constexpr Duration grace_for(std::optional<Duration> asked, Duration longest_save) {
+  return asked.value_or(std::max(from_seconds(30), 2 * longest_save));
+}
 
 struct GpuAddress {
   NodeId node;
@@ -46,14 +68,44 @@ struct RunOrder {
   std::uint32_t restarts = 0;                // told to the job
 };
 
+// What it took to come from one generation to the next, part by part; 0 where nobody told. A job that
+// was not running before has only the second half.
+struct ChangeTimes {
+  Duration announce{};  // from the announcement to the request to stop; the job works on
+  Duration save{};      // the last checkpoint after either
+  Duration stop{};      // from the request to stop until all processes were gone, but for the save
+  Duration wait{};      // for the GPUs of others, or for others to start
+  Duration start{};     // until the ranks exist
+  Duration import{};    // until the script says that it has begun
+  Duration load{};      // until it has its checkpoint
+  Duration step{};      // until the first step is done
+  bool is_warm = false;
+
+  // Without work on account of the change itself.
+  Duration lost() const { return save + stop + start + import + load + step; }
+  friend bool operator==(const ChangeTimes&, const ChangeTimes&) = default;
+};
+
 // The processes of that generation run (and, if the job reports progress, have begun to work).
 struct RunReady {
+  ChangeTimes times;
   friend bool operator==(const RunReady&, const RunReady&) = default;
+};
+
+// How a job divides its global batch, by its own account; 0 where it did not tell.
+struct BatchDivision {
+  std::int64_t global_batch = 0;
+  std::int64_t local_batch = 0;  // the largest micro-batch
+  std::int64_t passes = 0;       // micro-batches in a step
+  friend bool operator==(const BatchDivision&, const BatchDivision&) = default;
 };
 
 // How far the job is, by its own account: iterations since it was submitted.
 struct RunProgress {
   std::int64_t iterations = 0;
+  Duration elapsed{};  // when it said so, since this generation was started
+  std::optional<double> loss;
+  BatchDivision batch;
   friend bool operator==(const RunProgress&, const RunProgress&) = default;
 };
 
@@ -63,7 +115,11 @@ enum class RunEndKind : std::uint8_t {
   out_of_memory,  // killed for using more than its memory
   lost,           // nobody knows: the machine restarted, the supervisor was killed
   not_started,    // code: errno
+  hung,           // no step for too long
 };
+
+// The exit status with which a job says: I have saved, start me again. No failure.
+inline constexpr std::int32_t kResumeCode = 143;
 
 // All processes of that generation are gone by themselves. Not sent for a generation that was
 // ordered away: its end was wanted.
@@ -72,6 +128,7 @@ struct RunEnded {
   std::int32_t code = 0;
   std::string explanation;  // for people: "exit code 1", "killed by SIGSEGV (signal 11) in rank 2"
   bool succeeded() const { return kind == RunEndKind::exited && code == 0; }
+  bool asks_to_resume() const { return kind == RunEndKind::exited && code == kResumeCode; }
   friend bool operator==(const RunEnded&, const RunEnded&) = default;
 };
 

@@ -24,11 +24,18 @@ namespace {
 
 using Node = JobTree::Node;
 
-constexpr std::array<std::string_view, 19> kFields{
-    "name",  "command",    "directory", "environment", "iterations", "model",
-    "batch", "throughput", "rigid",     "duration",    "gpus",       "deadline",
-    "kind",  "ranks",      "retries",   "grace",       "memory",     "reports_progress",
-    "count"};
+constexpr std::array<std::string_view, 24> kFields{"name",          "command",
+                                                   "directory",     "environment",
+                                                   "iterations",    "model",
+                                                   "batch",         "throughput",
+                                                   "profile",       "rigid",
+                                                   "duration",      "gpus",
+                                                   "deadline",      "kind",
+                                                   "ranks",         "retries",
+                                                   "grace",         "announce",
+                                                   "hang_after",    "memory",
+                                                   "progress_line", "reports_progress",
+                                                   "warm_start",    "count"};
 constexpr std::size_t kFieldsOfJson = kFields.size() - 1;  // a file's `count` stands last
 constexpr std::array<std::string_view, 1> kFileFields{"jobs"};
 
@@ -43,6 +50,10 @@ constexpr std::string_view kDeadlineRule =
     "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
     "2026-11-15T09:00:00Z";
 constexpr std::string_view kDurationRule = "a duration of more than 0s, up to 36525d, such as 30m";
+constexpr std::string_view kProgressLineRule =
+    "a line of its output with {step} for the number, such as \"step {step} loss {loss}\"";
+constexpr std::array<std::string_view, 3> kRankNames{"one", "per-gpu", "torchrun"};
+constexpr std::size_t kMostModules = 16;
 constexpr Duration kLongest = from_seconds(kMostSeconds);
 constexpr std::int64_t kBytesPerMebibyte = std::int64_t{1} << 20;
 
@@ -66,6 +77,30 @@ bool is_job_name(std::string_view text) {
   return is_word_character(text.front()) && text.front() != '_' &&
          std::all_of(text.begin(), text.end(), is_allowed) &&
          !std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// A text with one {step}, and at most one {loss}.
+bool is_progress_line(std::string_view text) {
+  const auto count = [&](std::string_view what) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(what); at != std::string_view::npos;
+         at = text.find(what, at + what.size()))
+      ++found;
+    return found;
+  };
+  return text.size() <= kLongestName && is_argument_text(text) &&
+         text.find('\n') == std::string_view::npos && count("{step}") == 1 && count("{loss}") <= 1;
+}
+
+bool is_module_name(std::string_view text) {
+  if (text.empty() || text.size() > kLongestName) return false;
+  char before = '.';
+  for (const char c : text) {
+    if (!is_word_character(c) && c != '.') return false;
+    if (before == '.' && (c == '.' || is_digit(c))) return false;
+    before = c;
+  }
+  return before != '.';
 }
 
 bool is_environment_name(std::string_view text) {
@@ -210,15 +245,17 @@ class JobReader {
     const auto model = fields_.get("model", JobTree::is_text, kModelRule, text_that(is_model));
     const auto batch = fields_.integer("batch", 0, kMostGlobalBatch);
     const auto rigid = fields_.get("rigid", JobTree::is_truth, "true or false", parse_truth);
+    const auto profile = fields_.get("profile", JobTree::is_truth, "true or false", parse_truth);
     read_throughput();
     job_.is_training = fields_.has("iterations");
     if (job_.is_training) {
       job_.iterations = iterations.value_or(1);
       job_.curve = {std::string{model.value_or(job_.name)}, batch.value_or(0)};
       job_.is_rigid = rigid.value_or(false);
+      job_.is_to_be_profiled = profile.value_or(false);
       return;
     }
-    for (const std::string_view key : {"model", "batch", "throughput"}) {
+    for (const std::string_view key : {"model", "batch", "throughput", "profile"}) {
       if (fields_.has(key)) fields_.reject(key, "iterations too, or none of it");
     }
     if (rigid == false) {
@@ -299,21 +336,101 @@ class JobReader {
   }
 
   void read_running() {
-    const auto is_ranks = [](std::string_view text) { return text == "one" || text == "per-gpu"; };
-    job_.launch.rank_per_gpu =
-        fields_.get("ranks", JobTree::is_text, "one or per-gpu", text_that(is_ranks)) == "per-gpu";
-    job_.launch.reports_progress =
-        fields_.get("reports_progress", JobTree::is_truth, "true or false", parse_truth)
-            .value_or(false);
+    read_ranks();
+    read_progress();
     job_.retries =
         static_cast<std::int32_t>(fields_.integer("retries", 0, kMostRetries).value_or(0));
-    const auto grace = [](std::string_view text) -> std::optional<Duration> {
+    const auto up_to_a_day = [](std::string_view text) -> std::optional<Duration> {
       const auto duration = parse_duration(text);
       return duration && *duration <= kLongestGrace ? duration : std::nullopt;
     };
-    job_.launch.grace =
-        fields_.get("grace", JobTree::is_text, "a duration up to 1d, such as 10s", grace)
-            .value_or(LaunchSpec{}.grace);
+    constexpr std::string_view kRule = "a duration up to 1d, such as 10s";
+    job_.launch.grace = fields_.get("grace", JobTree::is_text, kRule, up_to_a_day);
+    job_.launch.announce =
+        fields_.get("announce", JobTree::is_text, kRule, up_to_a_day).value_or(Duration{0});
+    read_warm_start();
+    read_memory();
+  }
+
+  void read_ranks() {
+    const auto parse = [](std::string_view text) -> std::optional<Ranks> {
+      for (std::size_t i = 0; i < kRankNames.size(); ++i) {
+        if (kRankNames[i] == text) return static_cast<Ranks>(i);
+      }
+      return std::nullopt;
+    };
+    job_.launch.ranks =
+        fields_.get("ranks", JobTree::is_text, "one, per-gpu or torchrun", parse).value_or(Ranks{});
+    if (job_.launch.ranks != Ranks::torchrun) return;
+    const std::vector<std::string>& command = job_.launch.command;
+    const auto is_torchrun = [](std::string_view word) {
+      return word == "torchrun" || word.ends_with("/torchrun") || word == "torch.distributed.run" ||
+             word == "torch.distributed.launch";
+    };
+    if (!command.empty() && std::none_of(command.begin(), command.end(), is_torchrun)) {
+      fields_.reject("ranks", "a command that is torchrun, or ranks: per-gpu: weir then does it");
+    }
+    const auto is_count = [](std::string_view word) {
+      return word.starts_with("--nproc-per-node") || word.starts_with("--nproc_per_node") ||
+             word.starts_with("--nnodes");
+    };
+    const auto count = std::find_if(command.begin(), command.end(), is_count);
+    if (count != command.end()) {
+      fields_.note(*fields_.find("command"), "command", shortened(*count),
+                   "a command without it: weir says how many");
+    }
+  }
+
+  void read_progress() {
+    const auto says =
+        fields_.get("reports_progress", JobTree::is_truth, "true or false", parse_truth);
+    const auto line = fields_.get("progress_line", JobTree::is_text, kProgressLineRule,
+                                  text_that(is_progress_line));
+    job_.launch.progress_line = line.value_or("");
+    job_.launch.reports_progress = says.value_or(false) || fields_.has("progress_line");
+    if (says == false && fields_.has("progress_line")) {
+      fields_.reject("reports_progress", "true, because progress_line says how");
+    }
+    const auto usable = [](std::string_view text) -> std::optional<Duration> {
+      const auto duration = parse_duration(text);
+      return duration && *duration > Duration{0} && *duration <= kLongestGrace ? duration
+                                                                               : std::nullopt;
+    };
+    job_.launch.hang_after = fields_.get(
+        "hang_after", JobTree::is_text, "a duration of more than 0s, up to 1d, such as 5m", usable);
+    if (job_.launch.reports_progress) return;
+    if (fields_.has("hang_after")) {
+      fields_.reject("hang_after",
+                     "reports_progress: true, or a progress_line: else nobody sees it");
+    }
+    if (job_.is_to_be_profiled) {
+      fields_.reject("profile",
+                     "reports_progress: true, or a progress_line: else there is nothing "
+                     "to measure");
+    }
+  }
+
+  void read_warm_start() {
+    const Node* const node = fields_.find("warm_start");
+    if (node == nullptr) return;
+    const auto modules = fields_.tree().children(*node);
+    const auto is_module = [](const Node* item) {
+      return JobTree::is_text(*item) && is_module_name(item->text);
+    };
+    if (node->kind != JobTree::Kind::list || modules.empty() || modules.size() > kMostModules ||
+        !std::all_of(modules.begin(), modules.end(), is_module)) {
+      return fields_.reject("warm_start", "1 to 16 modules of Python to import, such as [torch]");
+    }
+    for (const Node* item : modules) job_.launch.warm_start.emplace_back(item->text);
+    const std::vector<std::string>& command = job_.launch.command;
+    if (command.empty()) return;  // noted
+    const std::string_view program = command.front();
+    if (!program.substr(program.rfind('/') + 1).starts_with("python")) {
+      fields_.reject("warm_start", "a command that begins with python3 and a script");
+    }
+  }
+
+  void read_memory() {
     const auto memory = [](std::string_view text) -> std::optional<Mebibytes> {
       const auto amount = parse_memory(text);
       return amount && *amount > Mebibytes{0} && *amount <= kMostMemory ? amount : std::nullopt;
@@ -431,6 +548,16 @@ class ObjectWriter {
   bool is_first_ = true;
 };
 
+void append_list(std::string& out, const std::vector<std::string>& texts) {
+  char before = '[';
+  for (const std::string& text : texts) {
+    out += before;
+    before = ',';
+    append_json_string(out, text);
+  }
+  out += ']';
+}
+
 void write_training(std::string& out, ObjectWriter& object, const JobDocument& job) {
   constexpr int kMicroDecimals = 6;
   object.number("iterations", job.iterations);
@@ -444,6 +571,7 @@ void write_training(std::string& out, ObjectWriter& object, const JobDocument& j
       out += format_decimal(point.rate.value, kMicroDecimals);
     }
   }
+  if (job.is_to_be_profiled) object.truth("profile", true);
   if (job.is_rigid) object.truth("rigid", true);
 }
 
@@ -482,13 +610,7 @@ std::string write_job_json(const JobDocument& job) {
     ObjectWriter object{out};
     object.text("name", job.name);
     object.key("command");
-    char before = '[';
-    for (const std::string& argument : job.launch.command) {
-      out += before;
-      before = ',';
-      append_json_string(out, argument);
-    }
-    out += ']';
+    append_list(out, job.launch.command);
     if (!job.launch.directory.empty()) object.text("directory", job.launch.directory);
     if (!job.launch.environment.empty()) {
       object.key("environment");
@@ -504,11 +626,21 @@ std::string write_job_json(const JobDocument& job) {
       object.text("deadline", format_time(*time));
     }
     if (job.kind == DeadlineKind::soft) object.text("kind", "soft");
-    if (job.launch.rank_per_gpu) object.text("ranks", "per-gpu");
-    if (job.launch.reports_progress) object.truth("reports_progress", true);
+    if (job.launch.ranks != Ranks::one)
+      object.text("ranks", kRankNames[static_cast<std::size_t>(job.launch.ranks)]);
+    if (!job.launch.progress_line.empty()) {
+      object.text("progress_line", job.launch.progress_line);
+    } else if (job.launch.reports_progress) {
+      object.truth("reports_progress", true);
+    }
     if (job.retries != 0) object.number("retries", job.retries);
-    if (job.launch.grace != LaunchSpec{}.grace) {
-      object.text("grace", format_duration(job.launch.grace));
+    if (job.launch.grace) object.text("grace", format_duration(*job.launch.grace));
+    if (job.launch.announce > Duration{0})
+      object.text("announce", format_duration(job.launch.announce));
+    if (job.launch.hang_after) object.text("hang_after", format_duration(*job.launch.hang_after));
+    if (!job.launch.warm_start.empty()) {
+      object.key("warm_start");
+      append_list(out, job.launch.warm_start);
     }
     if (job.launch.memory_limit_bytes != 0) {
       object.text("memory",

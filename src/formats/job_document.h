@@ -13,6 +13,7 @@
 //   model: bert                      # default: the name
 //   batch: 128                       # the global one; default 0: not known
 //   throughput: {1: 2.5, 2: 4.8}     # iterations per second by GPUs, where the server does not know
+//   profile: true                    # measure it first, on GPUs nobody needs; default false
 //   rigid: true                      # it cannot change its size; default false
 //   # ... or any other program, on exactly its GPUs:
 //   duration: 30m                    # not needed without a deadline
@@ -20,10 +21,17 @@
 //   gpus: 2                          # default 1; of a training job that is not rigid, a hint
 //   deadline: 6h                     # after submission, or a time: 2026-11-15T09:00:00Z
 //   kind: hard                       # promised or refused; soft: promised where possible, else late
-//   ranks: per-gpu                   # a process for each GPU; default one: one that has them all
+//   ranks: per-gpu                   # a process for each GPU, as torchrun starts them; torchrun: the
+//                                    # command is torchrun itself; default one: one that has them all
 //   reports_progress: true           # it says how far it is; default false
+//   progress_line: "step {step} loss {loss}"   # or it is read from what the first rank prints
+//   hang_after: 5m                   # failed when it makes no step for so long; default: ten times
+//                                    # what a step takes, at least 5m
 //   retries: 0                       # restarts after a failure
-//   grace: 10s                       # to save a checkpoint when asked to stop
+//   grace: 10s                       # to save when asked to stop; default: twice what saving takes,
+//                                    # at least 30s
+//   announce: 20s                    # SIGUSR1, "save soon", so long before; default: none
+//   warm_start: [torch]              # modules to import ahead of time; default: none
 //   memory: 4GiB                     # killed beyond that; default: no limit
 //
 // A YAML file has one job, or several under `jobs:`, and `count: 9` makes nine of one: sweep-1 to
@@ -68,6 +76,7 @@ struct JobDocument {
   CurveKey curve;                    // of a training job
   std::int64_t iterations = 0;       // of a training job
   std::optional<Curve> throughput;   // of a training job, when its user knows
+  bool is_to_be_profiled = false;    // of a training job
   std::optional<Duration> duration;  // of any other, on `gpus` GPUs
   std::int32_t gpus = 1;
   bool is_rigid = true;  // always, unless it is a training job

@@ -82,7 +82,7 @@ JobDocument training_job() {
   job.launch.command = {"python3", "train.py", "--epochs", "3"};
   job.launch.directory = "/srv/bert";
   job.launch.environment = {{"A_B", "x"}, {"LR", "0.1"}};
-  job.launch.rank_per_gpu = true;
+  job.launch.ranks = Ranks::per_gpu;
   job.launch.reports_progress = true;
   job.launch.grace = from_seconds(90);
   job.launch.memory_limit_bytes = std::int64_t{4} << 30;
@@ -109,7 +109,8 @@ TEST(JobDocument, HasDefaults) {
   EXPECT_TRUE(job.is_rigid);
   EXPECT_FALSE(job.is_training);
   EXPECT_EQ(job.kind, DeadlineKind::none);
-  EXPECT_EQ(job.launch.grace, from_seconds(10));
+  EXPECT_FALSE(job.launch.grace);
+  EXPECT_EQ(grace_for(job.launch.grace, from_seconds(20)), from_seconds(40));
   EXPECT_EQ(write_job_json(job),
             R"({"name":"a","command":["/bin/sh","-c","sleep 1 && echo done"]})");
   const auto training =
@@ -119,6 +120,57 @@ TEST(JobDocument, HasDefaults) {
   EXPECT_EQ(training->front().kind, DeadlineKind::hard);
   EXPECT_FALSE(training->front().is_rigid);
   EXPECT_THAT(write_job_json(training->front()), HasSubstr("2026-11-15T08:00:00Z"));
+}
+
+TEST(JobDocument, SaysHowItIsToBeRun) {
+  const auto jobs = from_yaml(R"(
+name: a
+command: [/usr/bin/python3, train.py]
+iterations: 10
+profile: true
+progress_line: "step {step} loss {loss}"
+hang_after: 2m
+announce: 20s
+warm_start: [torch, torch.distributed]
+)");
+  ASSERT_TRUE(jobs) << mistakes_of(jobs);
+  const LaunchSpec& launch = jobs->front().launch;
+  EXPECT_TRUE(jobs->front().is_to_be_profiled);
+  EXPECT_TRUE(launch.reports_progress);
+  EXPECT_EQ(launch.progress_line, "step {step} loss {loss}");
+  EXPECT_EQ(launch.hang_after, from_seconds(120));
+  EXPECT_EQ(launch.announce, from_seconds(20));
+  EXPECT_THAT(launch.warm_start, ElementsAre("torch", "torch.distributed"));
+  const auto back = from_json(write_job_json(jobs->front()));
+  ASSERT_TRUE(back) << mistakes_of(back);
+  EXPECT_EQ(*back, jobs->front());
+}
+
+TEST(JobDocument, ACommandThatIsTorchrunIsToldHowManyRanks) {
+  const auto jobs = from_yaml("{name: a, command: [torchrun, train.py], ranks: torchrun}");
+  ASSERT_TRUE(jobs) << mistakes_of(jobs);
+  EXPECT_EQ(jobs->front().launch.ranks, Ranks::torchrun);
+  EXPECT_THAT(mistakes_of(from_yaml("{name: a, command: [train], ranks: torchrun}")),
+              HasSubstr("ranks: per-gpu"));
+  EXPECT_THAT(mistakes_of(from_yaml(
+                  "{name: a, command: [torchrun, --nproc-per-node=2, x.py], ranks: torchrun}")),
+              HasSubstr("weir says how many"));
+}
+
+TEST(JobDocument, FieldsThatNeedEachOtherAreNamed) {
+  const auto message = [](std::string_view fields) {
+    return mistakes_of(from_yaml("{name: a, command: [python3, x.py], iterations: 5, " +
+                                 std::string{fields} + "}"));
+  };
+  EXPECT_THAT(message("hang_after: 5m"), HasSubstr("reports_progress: true"));
+  EXPECT_THAT(message("profile: true"), HasSubstr("nothing to measure"));
+  EXPECT_THAT(message("progress_line: step"), HasSubstr("with {step}"));
+  EXPECT_THAT(message("progress_line: '{step}', reports_progress: false"), HasSubstr("says how"));
+  EXPECT_THAT(message("warm_start: []"), HasSubstr("such as [torch]"));
+  EXPECT_THAT(message("warm_start: [a..b]"), HasSubstr("such as [torch]"));
+  EXPECT_THAT(message("warm_start: torch"), HasSubstr("such as [torch]"));
+  EXPECT_THAT(mistakes_of(from_yaml("{name: a, command: [train], warm_start: [torch]}")),
+              HasSubstr("begins with python3"));
 }
 
 TEST(JobDocument, AFileMayHaveManyJobs) {
@@ -193,7 +245,7 @@ TEST(JobDocument, ValuesHaveLimits) {
   EXPECT_THAT(with("duration: 1h\ndeadline: tomorrow"), HasSubstr("2026-11-15T09:00:00Z"));
   EXPECT_THAT(with("memory: 4"), HasSubstr("whole MiB"));
   EXPECT_THAT(with("grace: 2d"), HasSubstr("up to 1d"));
-  EXPECT_THAT(with("ranks: two"), HasSubstr("one or per-gpu"));
+  EXPECT_THAT(with("ranks: two"), HasSubstr("one, per-gpu or torchrun"));
   EXPECT_THAT(with("gpus:"), HasSubstr("gpus is \"nothing\""));
   std::string entries;
   for (int i = 0; i < 257; ++i) entries += fmt::format("{}\"A{}\":\"x\"", i == 0 ? "" : ",", i);
@@ -286,9 +338,15 @@ JobDocument any_job() {
     if (style == 2) job.deadline = Time{Duration{time}};
     if (style > 0) job.kind = *rc::gen::element(DeadlineKind::soft, DeadlineKind::hard);
   }
-  job.launch.rank_per_gpu = *rc::gen::arbitrary<bool>();
-  job.launch.reports_progress = *rc::gen::arbitrary<bool>();
-  job.launch.grace = Duration{*rc::gen::inRange<std::int64_t>(0, kLongestGrace.count() + 1)};
+  job.launch.ranks = *rc::gen::element(Ranks::one, Ranks::per_gpu);
+  const int progress = *rc::gen::inRange(0, 3);
+  job.launch.reports_progress = progress > 0;
+  if (progress == 2) job.launch.progress_line = *rc::gen::element("step {step}", "{loss}: {step}!");
+  const auto any_day = rc::gen::inRange<std::int64_t>(1, kLongestGrace.count() + 1);
+  if (*rc::gen::arbitrary<bool>()) job.launch.grace = Duration{*any_day - 1};
+  if (*rc::gen::arbitrary<bool>()) job.launch.announce = Duration{*any_day};
+  if (progress > 0 && *rc::gen::arbitrary<bool>()) job.launch.hang_after = Duration{*any_day};
+  job.is_to_be_profiled = job.is_training && progress > 0 && *rc::gen::arbitrary<bool>();
   job.launch.memory_limit_bytes = *rc::gen::inRange<std::int64_t>(0, kMostMemory.value + 1) << 20;
   job.retries = *rc::gen::inRange(0, kMostRetries + 1);
   return job;

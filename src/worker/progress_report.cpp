@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <cmath>
@@ -48,6 +49,20 @@ std::string encode(const Progress& progress) {
   if (progress.samples) line += fmt::format(", \"samples\": {}", *progress.samples);
   if (progress.loss && std::isfinite(*progress.loss))
     line += fmt::format(", \"loss\": {}", *progress.loss);
+  if (progress.batch) {
+    const std::vector<std::int64_t> passes = progress.batch->micro_batches();
+    line += fmt::format(", \"batch\": [{}, {}, {}]", progress.batch->global_batch(),
+                        passes.empty() ? 0 : passes.front(), passes.size());
+  }
+  return line + "}\n";
+}
+
+std::string encode(Milestone milestone, std::optional<std::chrono::nanoseconds> took) {
+  constexpr std::array<std::string_view, 3> kNames{"started", "loaded", "saved"};
+  std::string line =
+      fmt::format("{{\"event\": \"{}\"", kNames[static_cast<std::size_t>(milestone)]);
+  if (took)
+    line += fmt::format(", \"seconds\": {:.6f}", std::chrono::duration<double>(*took).count());
   return line + "}\n";
 }
 
@@ -81,13 +96,19 @@ void ProgressReporter::flush() {
 
 bool ProgressReporter::send() {
   if (!kept_) return true;
-  if (socket_ < 0) socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket_ >= 0) {
-    const int error = send_to(socket_, address_, encode(*kept_));
-    if (error == EAGAIN || error == ENOBUFS) return false;
-  }
+  const int error = send_message(encode(*kept_));
+  if (error == EAGAIN || error == ENOBUFS) return false;
   kept_.reset();
   return true;
+}
+
+void ProgressReporter::tell(Milestone milestone, std::optional<std::chrono::nanoseconds> took) {
+  if (!address_.empty()) send_message(encode(milestone, took));
+}
+
+int ProgressReporter::send_message(const std::string& message) {
+  if (socket_ < 0) socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  return socket_ < 0 ? errno : send_to(socket_, address_, message);
 }
 
 }  // namespace weir::worker

@@ -11,16 +11,27 @@
 #include <optional>
 #include <string>
 
+#include "worker/batch_plan.h"
+
 namespace weir::worker {
 
 struct Progress {
   std::int64_t step = 0;
   std::optional<std::int64_t> samples;
   std::optional<double> loss;
+  std::optional<BatchPlan> batch;  // how the global batch is divided
 };
 
 // A line of JSON. A loss that is no finite number is left out: JSON has no word for it.
 std::string encode(const Progress& progress);
+
+// From these weir learns what a change of GPUs costs, and how long a save may take.
+enum class Milestone : std::uint8_t {
+  started,  // the program is about to prepare: libraries are loaded
+  loaded,   // it has its checkpoint, or there is none
+  saved,    // a checkpoint is written
+};
+std::string encode(Milestone milestone, std::optional<std::chrono::nanoseconds> took);
 
 class ProgressReporter {
  public:
@@ -41,12 +52,15 @@ class ProgressReporter {
   // Notes how far the job is; sends it if it is time to. Never waits.
   void report(const Progress& progress) { report(progress, Clock::now()); }
   void report(const Progress& progress, Clock::time_point now);
+  // Tells at once that something has happened. Never waits.
+  void tell(Milestone milestone, std::optional<std::chrono::nanoseconds> took = std::nullopt);
   // Sends what was kept back. For the end: waits a moment if the receiver is busy.
   void flush();
 
  private:
   // Whether nothing is left to send. A receiver that is busy gets it later; one that is gone, never.
   bool send();
+  int send_message(const std::string& message);  // 0 or errno
 
   std::string address_;
   Clock::duration pause_;

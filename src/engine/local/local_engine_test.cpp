@@ -152,7 +152,7 @@ TEST_F(LocalEngineTest, RanksAreToldWhoTheyAre) {
                                 "env", "MASTER_ADDR",
                                 "env", "OWN",
                                 "env", "WEIR_SUPERVISOR"});
-  launch.rank_per_gpu = true;
+  launch.ranks = Ranks::per_gpu;
   launch.environment = {{"OWN", "a b=c"}, {"RANK", "not yours"}};
   EXPECT_TRUE(run(launch, {0, 2}).succeeded());
   EXPECT_EQ(log(1),
@@ -172,7 +172,7 @@ TEST_F(LocalEngineTest, RanksFindWhatTorchrunWouldHaveSet) {
                                 "env", "TORCHELASTIC_RESTART_COUNT",
                                 "env", "TORCHELASTIC_USE_AGENT_STORE",
                                 "env", "OMP_NUM_THREADS"});
-  launch.rank_per_gpu = true;
+  launch.ranks = Ranks::per_gpu;
   launch.environment = {{"OMP_NUM_THREADS", "3"}};
   EXPECT_TRUE(run(launch, {0, 1}).succeeded());
   EXPECT_EQ(log(1),
@@ -183,7 +183,7 @@ TEST_F(LocalEngineTest, RanksFindWhatTorchrunWouldHaveSet) {
 
 TEST_F(LocalEngineTest, TheFirstRankThatFailsEndsTheOthers) {
   LaunchSpec launch = a_launch({"rank", "1", "exit", "5", "wait", file("never")});
-  launch.rank_per_gpu = true;
+  launch.ranks = Ranks::per_gpu;
   const RunEnded end = run(launch, {0, 1, 2});
   EXPECT_EQ(end, (RunEnded{RunEndKind::exited, 5, "exit code 5 in rank 1"}));
   EXPECT_TRUE(processes().empty());

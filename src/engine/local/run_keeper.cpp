@@ -296,9 +296,9 @@ SupervisorOrder RunKeeper::supervisor_order(const RunOrder& order) const {
     plan.environment.emplace_back(name, std::to_string(order.restarts));
   plan.environment.emplace_back("WEIR_CHECKPOINT_DIR", folders_.checkpoint_path(order.job.value));
   plan.directory = launch.directory.empty() ? folders_.work_path(plan.run) : launch.directory;
-  plan.ranks = launch.rank_per_gpu ? static_cast<std::int32_t>(order.gpus.size()) : 1;
+  plan.ranks = launch.ranks == Ranks::per_gpu ? static_cast<std::int32_t>(order.gpus.size()) : 1;
   plan.reports_progress = launch.reports_progress;
-  plan.grace_ns = std::max<std::int64_t>(0, launch.grace.count());
+  plan.grace_ns = std::max<std::int64_t>(0, grace_for(launch.grace, Duration{0}).count());
   plan.memory_limit_bytes = std::max<std::int64_t>(0, launch.memory_limit_bytes);
   plan.log_limit_bytes = settings_.log_limit_bytes;
   plan.progress_interval_ns = settings_.progress_interval.count();

@@ -12,8 +12,8 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKindNames{"exited", "signalled", "out_of_memory", "lost",
-                                                     "not_started"};
+constexpr std::array<std::string_view, 6> kKindNames{"exited", "signalled",   "out_of_memory",
+                                                     "lost",   "not_started", "hung"};
 constexpr off_t kStatusBytes = 4096;
 constexpr std::size_t kMaxExplanation = 1000;
 
