@@ -54,3 +54,18 @@ function(weir_test_program program)
   target_link_libraries(${program} PRIVATE weir_${test_LAYER} weir_warnings GTest::gmock_main rapidcheck_gtest)
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${test_LABEL} TIMEOUT 600)
 endfunction()
+
+# weir_embed_text(<file> <header> <name>)
+# The file's text becomes a constant of weir::engine, in a header under generated/.
+function(weir_embed_text file header name)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+  file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} @ONLY CONTENT
+"// Made from ${file} when the build is configured.
+#pragma once
+#include <string_view>
+namespace weir::engine {
+inline constexpr std::string_view @name@ = R\"text(@text@)text\";
+}
+")
+endfunction()

@@ -11,6 +11,8 @@
 //   fork FILE      a grandchild in its own session that writes its pid to FILE and never ends
 //   memory MIB     take that much                rank N STEP ARG only if this is rank N
 //   end FILE       wait for FILE and leave with the code that stands in it
+//   tell JSON      send that line of progress    leaves          from now on SIGTERM: leave with 143
+//   saves FILE     from now on SIGUSR1: append a line to FILE and tell that it has saved
 //
 // claim takes locks named after the GPUs and the job, which last as long as the process, and appends
 // "run JOB.GENERATION" to FILE, or "clash JOB.GENERATION" where another process has one of them.
@@ -42,21 +44,33 @@ void pause_for(long milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds{milliseconds});
 }
 
-void tell_step(long long step) {
+void tell(const std::string& line) {
   static const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const std::string name = variable("WEIR_PROGRESS");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data() + 1, name.size() - 1);
-  const std::string line = "{\"step\": " + std::to_string(step) + ", \"loss\": 0.5}\n";
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
   sendto(fd, line.data(), line.size(), MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&address), size);
+}
+
+void tell_step(long long step) {
+  tell("{\"step\": " + std::to_string(step) + ", \"loss\": 0.5}\n");
 }
 
 void append_line(const std::string& file, const std::string& line) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (write(fd, line.data(), line.size()) < 0) std::perror(file.c_str());
   close(fd);
+}
+
+std::string save_file;
+void save_now(int) {
+  append_line(save_file, "saved\n");
+  tell("{\"event\": \"saved\", \"seconds\": 0.25}\n");
+}
+void leave_now(int) {
+  _exit(143);
 }
 
 // Claims FILE.gpu.N for each GPU; two processes that overlap on one are noted as a clash.
@@ -115,6 +129,11 @@ void do_step(const std::string& what, const std::string& argument) {
     std::exit(code);
   }
   if (what == "fork") leave_grandchild(argument);
+  if (what == "tell") tell(argument + "\n");
+  if (what == "saves") {
+    save_file = argument;
+    std::signal(SIGUSR1, save_now);
+  }
   if (what == "memory") {
     std::vector<char> taken(static_cast<std::size_t>(std::atol(argument.c_str())) << 20, 'x');
     std::printf("took %zu bytes, %c\n", taken.size(), taken[taken.size() / 2]);
@@ -129,6 +148,9 @@ int main(int argc, char** argv) {
   while (i < argc) {
     if (std::strcmp(argv[i], "deaf") == 0) {
       std::signal(SIGTERM, SIG_IGN);
+      ++i;
+    } else if (std::strcmp(argv[i], "leaves") == 0) {
+      std::signal(SIGTERM, leave_now);
       ++i;
     } else if (std::strcmp(argv[i], "rank") == 0 && i + 3 < argc) {
       if (variable("RANK") == argv[i + 1]) do_step(argv[i + 2], argv[i + 3]);

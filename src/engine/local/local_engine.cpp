@@ -41,6 +41,10 @@ tl::unexpected<Error> unavailable(std::string what, int error) {
   return tl::unexpected<Error>(std::move(result));
 }
 
+std::size_t two_for_each_core() {
+  return 2 * std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+
 class ProcessEngine final : public LocalEngine {
  public:
   ProcessEngine(LocalEngineOptions options, std::unique_ptr<RunFolders> folders,
@@ -48,8 +52,13 @@ class ProcessEngine final : public LocalEngine {
       : folders_{std::move(folders)},
         launcher_{options.supervisor.string()},
         cgroup_{std::move(cgroup)},
-        settings_{std::move(options.gpu_uuids), options.log_limit_bytes, options.progress_interval,
-                  options.stuck_after, cgroup_.folder} {}
+        settings_{std::move(options.gpu_uuids),
+                  options.log_limit_bytes,
+                  options.progress_interval,
+                  options.stuck_after,
+                  cgroup_.folder,
+                  options.most_spares,
+                  options.most_starting > 0 ? options.most_starting : two_for_each_core()} {}
   ~ProcessEngine() override { stop(); }
 
   // 0 or errno.

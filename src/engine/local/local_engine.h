@@ -33,6 +33,8 @@ struct LocalEngineOptions {
   std::int64_t log_limit_bytes = 16 << 20;  // of one file of one rank; one older file is kept
   Duration progress_interval = std::chrono::milliseconds{100};  // at most one report in this time
   Duration stuck_after = from_seconds(10);  // past its job's grace, a supervisor is killed
+  std::size_t most_spares = 2;              // interpreters that wait with their imports done
+  std::size_t most_starting = 0;  // jobs that have not made a step yet; 0: two for each core
 };
 
 class LocalEngine : public Engine {

@@ -117,6 +117,14 @@ std::vector<RunProcess> find_run_processes(std::string_view store) {
   return found;
 }
 
+std::vector<pid_t> living_children(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const pid_t pid : all_processes())
+    if (const auto stat = stat_of(pid); stat && !stat->is_dead() && stat->parent == parent)
+      children.push_back(pid);
+  return children;
+}
+
 std::vector<pid_t> living_descendants() {
   std::vector<std::pair<pid_t, pid_t>> living;  // parent, child
   for (const pid_t pid : all_processes())

@@ -50,6 +50,8 @@ struct RunProcess {
 };
 std::vector<RunProcess> find_run_processes(std::string_view store);
 
+std::vector<pid_t> living_children(pid_t parent);
+
 // Living children, grandchildren and so on of this process.
 std::vector<pid_t> living_descendants();
 

@@ -2,14 +2,17 @@
 #include "engine/local/progress_message.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 namespace weir::engine {
 namespace {
 
-std::string_view skip_spaces(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos ? std::string_view{} : text.substr(first);
-}
+using Json = nlohmann::json;
+constexpr double kMostSeconds = 1e9;
 
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
@@ -17,26 +20,131 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
+const Json* member(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> count_of(const Json* value) {
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  const auto number = value->get<double>();
+  // The largest number below which a double counts exactly.
+  constexpr double kMost = 9007199254740992.0;
+  if (!(number >= 0) || number > kMost) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+void read_progress(const Json& line, JobMessage& message) {
+  const auto step = count_of(member(line, "step"));
+  if (step && (!message.step || *step >= *message.step)) {
+    message.step = step;
+    const Json* loss = member(line, "loss");
+    message.loss = loss != nullptr && loss->is_number() && std::isfinite(loss->get<double>())
+                       ? std::optional{loss->get<double>()}
+                       : std::nullopt;
+  }
+  const Json* batch = member(line, "batch");
+  if (batch == nullptr || !batch->is_array() || batch->size() != 3) return;
+  message.batch = {count_of(&(*batch)[0]).value_or(0), count_of(&(*batch)[1]).value_or(0),
+                   count_of(&(*batch)[2]).value_or(0)};
+}
+
+void read_event(const Json& line, JobMessage& message) {
+  const Json* event = member(line, "event");
+  if (event == nullptr || !event->is_string()) return;
+  const auto& name = event->get_ref<const std::string&>();
+  if (name == "started") message.has_started = true;
+  if (name == "loaded") message.has_loaded = true;
+  if (name != "saved") return;
+  const Json* seconds = member(line, "seconds");
+  const double took = seconds != nullptr && seconds->is_number() ? seconds->get<double>() : 0;
+  message.saved = took > 0 && took < kMostSeconds ? Duration{static_cast<std::int64_t>(took * 1e9)}
+                                                  : Duration{0};
+}
+
+// The numbers after the first words, each with its name. Names that are not known, as a supervisor of
+// another version may have, are ignored.
+struct NamedNumber {
+  std::string_view name;
+  std::int64_t* place;
+};
+std::array<NamedNumber, 10> numbers_of(RunNews& news, std::array<std::int64_t, 10>& values) {
+  constexpr std::array<std::string_view, 10> kNames{"start", "import", "load",  "step",   "warm",
+                                                    "at",    "global", "local", "passes", "save"};
+  values = {news.start.start.count(), news.start.import.count(),  news.start.load.count(),
+            news.start.step.count(),  news.start.is_warm ? 1 : 0, news.progress_at.count(),
+            news.batch.global_batch,  news.batch.local_batch,     news.batch.passes,
+            news.longest_save.count()};
+  std::array<NamedNumber, 10> named{};
+  for (std::size_t i = 0; i < named.size(); ++i) named[i] = {kNames[i], &values[i]};
+  return named;
+}
+
+void adopt_numbers(RunNews& news, const std::array<std::int64_t, 10>& values) {
+  news.start.start = Duration{values[0]};
+  news.start.import = Duration{values[1]};
+  news.start.load = Duration{values[2]};
+  news.start.step = Duration{values[3]};
+  news.start.is_warm = values[4] != 0;
+  news.progress_at = Duration{values[5]};
+  news.batch = {values[6], values[7], values[8]};
+  news.longest_save = Duration{values[9]};
+}
+
+std::optional<double> parse_real(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool read_named(std::string_view word, RunNews& news, const std::array<NamedNumber, 10>& numbers) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view name = word.substr(0, equals);
+  const std::string_view value = word.substr(equals + 1);
+  if (name == "loss") {
+    news.loss = parse_real(value);
+    return news.loss.has_value();
+  }
+  for (const NamedNumber& number : numbers) {
+    if (number.name != name) continue;
+    const auto parsed = parse_number<std::int64_t>(value);
+    *number.place = parsed.value_or(0);
+    return parsed.has_value();
+  }
+  return true;
+}
+
 }  // namespace
 
-std::optional<std::int64_t> parse_steps(std::string_view lines) {
-  constexpr std::string_view kKey = "\"step\"";
-  std::optional<std::int64_t> largest;
-  for (std::size_t at = lines.find(kKey); at != std::string_view::npos; at = lines.find(kKey)) {
-    lines = skip_spaces(lines.substr(at + kKey.size()));
-    if (!lines.starts_with(':')) continue;
-    lines = skip_spaces(lines.substr(1));
-    const std::size_t digits = std::min(lines.find_first_not_of("0123456789"), lines.size());
-    const auto step = parse_number<std::int64_t>(lines.substr(0, digits));
-    if (step && (!largest || *step > *largest)) largest = step;
+JobMessage read_job_message(std::string_view lines) {
+  JobMessage message;
+  while (!lines.empty()) {
+    const std::string_view text = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), text.size() + 1));
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object()) continue;
+    read_progress(line, message);
+    read_event(line, message);
   }
-  return largest;
+  return message;
 }
 
 std::string encode(const RunNews& news) {
   std::string text = std::to_string(news.run.job) + " " + std::to_string(news.run.generation);
   text += news.is_ready ? " ready" : " starting";
-  if (news.progress >= 0) text += " " + std::to_string(news.progress);
+  text += news.progress >= 0 ? " " + std::to_string(news.progress) : " -";
+  RunNews copy = news;
+  std::array<std::int64_t, 10> values{};
+  for (const NamedNumber& number : numbers_of(copy, values))
+    if (*number.place > 0)
+      text += " " + std::string{number.name} + "=" + std::to_string(*number.place);
+  if (news.loss) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *news.loss).ptr;
+    text += " loss=" + std::string{digits.data(), end};
+  }
   return text;
 }
 
@@ -48,11 +156,16 @@ std::optional<RunNews> decode_run_news(std::string_view bytes) {
   if (!job || !generation || (state != "ready" && state != "starting")) return std::nullopt;
   news.run = {*job, *generation};
   news.is_ready = state == "ready";
-  if (!bytes.empty()) {
-    const auto progress = parse_number<std::int64_t>(bytes);
+  if (const std::string_view word = take_word(bytes); !word.empty() && word != "-") {
+    const auto progress = parse_number<std::int64_t>(word);
     if (!progress) return std::nullopt;
     news.progress = *progress;
   }
+  std::array<std::int64_t, 10> values{};
+  const auto numbers = numbers_of(news, values);
+  while (!bytes.empty())
+    if (!read_named(take_word(bytes), news, numbers)) return std::nullopt;
+  adopt_numbers(news, values);
   return news;
 }
 

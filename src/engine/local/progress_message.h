@@ -10,17 +10,33 @@
 #include <string>
 #include <string_view>
 
+#include "domain/engine.h"
 #include "engine/local/run_token.h"
 
 namespace weir::engine {
 
-// The largest "step" in the lines, {"step": 12, "loss": 0.5}; anything else in them is ignored.
-std::optional<std::int64_t> parse_steps(std::string_view lines);
+// What the lines of one datagram say together: {"step": 12, "loss": 0.5, "batch": [256, 32, 4]} and
+// {"event": "saved", "seconds": 0.8}. Anything else in them is ignored.
+struct JobMessage {
+  std::optional<std::int64_t> step;  // the largest
+  std::optional<double> loss;        // of that step
+  BatchDivision batch;
+  bool has_started = false;
+  bool has_loaded = false;
+  std::optional<Duration> saved;  // how long it took
+  friend bool operator==(const JobMessage&, const JobMessage&) = default;
+};
+JobMessage read_job_message(std::string_view lines);
 
 struct RunNews {
   RunKey run;
   bool is_ready = false;
+  ChangeTimes start;           // from `start` on; the rest is not the supervisor's to know
   std::int64_t progress = -1;  // -1: it never said
+  Duration progress_at{};      // since the run was ordered
+  std::optional<double> loss;
+  BatchDivision batch;
+  Duration longest_save{};
   friend bool operator==(const RunNews&, const RunNews&) = default;
 };
 std::string encode(const RunNews& news);

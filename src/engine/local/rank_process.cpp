@@ -44,14 +44,6 @@ std::optional<std::string> find_program(const RankStart& start) {
   return std::nullopt;
 }
 
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Where it went wrong, told by the child before it gives up.
 enum class Step : int { settings, directory, program };
 struct Failure {
@@ -69,6 +61,7 @@ struct ChildSetup {
   int input;
   int output;
   int failure;
+  int control;
   pid_t parent;
 };
 
@@ -91,6 +84,11 @@ struct ChildSetup {
     if (setrlimit(RLIMIT_AS, &limit) != 0) give_up(setup, Step::settings);
   }
   if (dup2(setup.input, 0) < 0 || dup2(setup.output, 1) < 0 || dup2(setup.output, 2) < 0)
+    give_up(setup, Step::settings);
+  constexpr int kControlDescriptor = 4;
+  if (setup.control == kControlDescriptor)
+    fcntl(kControlDescriptor, F_SETFD, 0);
+  else if (setup.control >= 0 && dup2(setup.control, kControlDescriptor) < 0)
     give_up(setup, Step::settings);
   if (chdir(setup.directory) != 0) give_up(setup, Step::directory);
   sigset_t none;
@@ -133,6 +131,14 @@ RankProcess failed(int error, std::string explanation) {
 
 }  // namespace
 
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 RankProcess start_rank(const RankStart& start) {
   if (start.command.empty()) return failed(EINVAL, "the command is empty");
   const auto program = find_program(start);
@@ -150,6 +156,7 @@ RankProcess start_rank(const RankStart& start) {
   const OwnedFd input{open("/dev/null", O_RDONLY | O_CLOEXEC)};
   if (!input) return failed(errno, explain(start, {Step::settings, errno}));
   fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+  const OwnedFd nowhere{start.keeps_output ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC)};
 
   const std::vector<char*> arguments = pointers_to(start.command);
   const std::vector<char*> environment = pointers_to(start.environment);
@@ -160,8 +167,9 @@ RankProcess start_rank(const RankStart& start) {
                          start.memory_limit_bytes,
                          start.cgroup_procs,
                          input.get(),
-                         write_end.get(),
+                         start.keeps_output ? write_end.get() : nowhere.get(),
                          failure_write.get(),
+                         start.control,
                          getpid()};
   const pid_t pid = spawn(setup);
   if (pid < 0) return failed(errno, explain(start, {Step::settings, errno}));

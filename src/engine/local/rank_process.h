@@ -22,6 +22,8 @@ struct RankStart {
   std::string directory;
   std::int64_t memory_limit_bytes = 0;  // by RLIMIT_AS; 0: none
   int cgroup_procs = -1;                // file in which it enters itself first; -1: none
+  bool keeps_output = true;             // otherwise nobody reads it
+  int control = -1;                     // it gets this as descriptor 4; -1: none
 };
 
 struct RankProcess {
@@ -32,6 +34,9 @@ struct RankProcess {
 };
 
 RankProcess start_rank(const RankStart& start);
+
+// As exec wants them: ended by a null. Valid while the words are.
+std::vector<char*> pointers_to(const std::vector<std::string>& words);
 
 // `changes` over `inherited` (as in environ); a later entry of the same name wins. Names of
 // `removed` are left out.

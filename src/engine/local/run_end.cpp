@@ -20,7 +20,9 @@ RunEnded explain_exit(int wait_status, std::int32_t rank, std::int32_t ranks,
   const std::string where = ranks > 1 ? " in rank " + std::to_string(rank) : "";
   if (WIFEXITED(wait_status)) {
     const int code = WEXITSTATUS(wait_status);
-    return {RunEndKind::exited, code, "exit code " + std::to_string(code) + (code ? where : "")};
+    const std::string meaning = code == kResumeCode ? ": it has saved and is to be resumed" : "";
+    return {RunEndKind::exited, code,
+            "exit code " + std::to_string(code) + (code ? where : "") + meaning};
   }
   const int signal = WTERMSIG(wait_status);
   if (is_out_of_memory)

@@ -34,7 +34,14 @@ SupervisorOrder any_order() {
   order.ranks = *rc::gen::inRange(1, 64);
   order.gpus.emplace_back(*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::inRange(0, 64));
   order.reports_progress = *rc::gen::arbitrary<bool>();
-  order.grace_ns = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  if (*rc::gen::arbitrary<bool>()) order.grace_ns = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  if (*rc::gen::arbitrary<bool>()) order.hang_after_ns = *rc::gen::inRange(0, 1000);
+  order.is_torchrun = *rc::gen::arbitrary<bool>();
+  order.progress_line = any_text();
+  order.longest_save_ns = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  order.announce_ns = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  order.ordered_ns = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i) order.warm_start.push_back(any_text());
   order.engine_socket = any_text();
   return order;
 }
@@ -102,22 +109,78 @@ TEST(ProcessTable, ThisProcessIsAliveAndOneThatStartedAtAnotherTimeIsNot) {
   EXPECT_FALSE(is_alive(self));
 }
 
+TEST(SupervisorOrderFile, OneOfTheFirstFormatIsStillRead) {
+  std::string bytes;
+  for (const std::string_view word : {"weir order 1", "store", "7", "2", "1", "cmd", "0", "/dir",
+                                      "1", "0", "1", "50", "0", "9", "100", "socket", "", "end"}) {
+    bytes += word;
+    bytes += '\0';
+  }
+  const auto order = decode_supervisor_order(bytes);
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->run, (RunKey{7, 2}));
+  EXPECT_EQ(order->grace_ns, 50);
+  EXPECT_EQ(order->progress_interval_ns, 100);
+  EXPECT_FALSE(order->hang_after_ns);
+}
+
 TEST(ProgressMessage, TheLargestStepOfTheLinesCounts) {
-  EXPECT_EQ(parse_steps("{\"step\": 3}\n{\"loss\":1,\"step\" :7}\n{\"step\":5}"), 7);
-  EXPECT_EQ(parse_steps("{\"step\": 12.5}"), 12);
-  EXPECT_FALSE(parse_steps("{\"step\": -1} {\"steps\": 4} \"step\" \"step\":"));
-  EXPECT_FALSE(parse_steps("{\"step\": 99999999999999999999}"));
+  const JobMessage message =
+      read_job_message("{\"step\": 3}\n{\"loss\":1,\"step\" :7}\n{\"step\":5,\"loss\":2}");
+  EXPECT_EQ(message.step, 7);
+  EXPECT_EQ(message.loss, 1.0);
+  EXPECT_EQ(read_job_message("{\"step\": 12.5}").step, 12);
+}
+
+TEST(ProgressMessage, WhatMakesNoSenseCountsForNothing) {
+  for (const char* text :
+       {"{\"step\": -1}", "{\"steps\": 4}", "\"step\"", "\"step\":", "[]", "7",
+        "{\"step\": 99999999999999999999}", "{\"step\": \"5\"}", "{\"batch\": [1]}",
+        "{\"event\": 3}", "{\"event\": \"dance\"}", "{\"step\": 1"})
+    EXPECT_EQ(read_job_message(text), JobMessage{}) << text;
+}
+
+TEST(ProgressMessage, MilestonesAreRead) {
+  const JobMessage message = read_job_message(
+      "{\"event\": \"started\"}\n{\"event\": \"saved\", \"seconds\": 0.5}\n"
+      "{\"step\": 1, \"batch\": [256, 32, 4]}\n");
+  EXPECT_TRUE(message.has_started);
+  EXPECT_FALSE(message.has_loaded);
+  EXPECT_EQ(message.saved, std::chrono::milliseconds{500});
+  EXPECT_EQ(message.batch, (BatchDivision{256, 32, 4}));
+  EXPECT_EQ(read_job_message("{\"event\": \"saved\"}").saved, Duration{0});
+  EXPECT_EQ(read_job_message("{\"event\": \"saved\", \"seconds\": 1e300}").saved, Duration{0});
 }
 
 RC_GTEST_PROP(ProgressMessage, NewsAreReadBackAsTheyWereSent, ()) {
-  const RunNews news{{*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint32_t>()},
-                     *rc::gen::arbitrary<bool>(),
-                     *rc::gen::inRange<std::int64_t>(-1, INT64_MAX)};
+  const auto any_time = rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  RunNews news;
+  news.run = {*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint32_t>()};
+  news.is_ready = *rc::gen::arbitrary<bool>();
+  news.progress = *rc::gen::inRange<std::int64_t>(-1, INT64_MAX);
+  news.progress_at = Duration{*any_time};
+  if (*rc::gen::arbitrary<bool>()) news.loss = *rc::gen::inRange(-1000, 1000) / 7.0;
+  news.start.start = Duration{*any_time};
+  news.start.import = Duration{*any_time};
+  news.start.step = Duration{*any_time};
+  news.start.is_warm = *rc::gen::arbitrary<bool>();
+  news.batch = {*rc::gen::inRange(0, 100), *rc::gen::inRange(0, 100), *rc::gen::inRange(0, 100)};
+  news.longest_save = Duration{*any_time};
   RC_ASSERT(decode_run_news(encode(news)) == news);
 }
 
+TEST(ProgressMessage, NewsOfASupervisorOfAnotherVersionAreRead) {
+  RunNews news;
+  news.run = {7, 2};
+  news.is_ready = true;
+  news.progress = 55;
+  EXPECT_EQ(decode_run_news("7 2 ready 55"), news);
+  EXPECT_EQ(decode_run_news("7 2 ready 55 mood=3"), news);
+  EXPECT_FALSE(decode_run_news("7 2 ready 55 nonsense"));
+}
+
 RC_GTEST_PROP(ProgressMessage, AnyBytesAreRead, (const std::string& bytes)) {
-  parse_steps(bytes);
+  read_job_message(bytes);
   decode_run_news(bytes);
   parse_run_status(bytes);
   decode_supervisor_order(bytes);

@@ -92,7 +92,8 @@ RunKeeper::RunKeeper(const RunFolders& folders, SupervisorLauncher& launcher, Ab
       launcher_{launcher},
       news_{news},
       settings_{std::move(settings)},
-      listener_{listener} {}
+      listener_{listener},
+      spares_{launcher, settings_.most_spares} {}
 
 // --- After a restart ---------------------------------------------------------------------------
 
@@ -167,12 +168,18 @@ void RunKeeper::adopt_supervisor(JobId id, Job& job, pid_t pid, const Supervisor
   const std::string token = run_token(folders_.store(), order.run);
   if (!run.pidfd || started_with(pid, kSupervisorVariable) != token) return;
   run.gpus = gpus_of(order);
-  run.grace = Duration{order.grace_ns};
+  if (order.grace_ns) run.grace = Duration{*order.grace_ns};
+  run.announce = Duration{order.announce_ns};
   hold(id, run.gpus);
   job.run = std::move(run);
   watch(id, *job.run);
   const OwnedFd folder = folders_.open_run(order.run);
-  tell_state(id, *job.run, read_run_status(folder.get()));
+  const RunStatus status = read_run_status(folder.get());
+  RunNews news;
+  news.is_ready = status.is_ready;
+  news.progress = status.progress;
+  news.longest_save = std::max(status.longest_save, Duration{order.longest_save_ns});
+  tell_state(id, *job.run, news);
 }
 
 void RunKeeper::kill_strays(const std::vector<RunProcess>& processes) {
@@ -212,6 +219,13 @@ void RunKeeper::forget(JobId id) {
 void RunKeeper::drop(JobId id) {
   jobs_.erase(id);
   folders_.forget(id.value);
+  if (spares_.empty()) return;
+  spares_.retain([this](const SpareKind& kind) {
+    return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+      const auto& wanted = entry.second.wanted;
+      return wanted && wanted->launch && spare_kind_of(*wanted->launch) == kind;
+    });
+  });
 }
 
 void RunKeeper::remove_logs(const std::vector<JobId>& jobs) {
@@ -238,20 +252,54 @@ void RunKeeper::reconcile(JobId id) {
   if (!job.wanted || job.is_settled) return;
   if (job.wanted->gpus.empty()) {
     job.is_settled = true;
+    job.leaving.reset();
     return report(id, job.wanted->generation, RunStopped{});
   }
   const auto held = first_held_by_another(id, job.wanted->gpus);
   if (held && held != job.waits_for) waiting_[*held].push_back(id);
   job.waits_for = held;
-  if (!held) start_run(id, job);
+  if (!held && may_start(id, job)) start_run(id, job);
+}
+
+// Many that start at once would make each other slow, and none would make a step for a long time.
+bool RunKeeper::may_start(JobId id, Job& job) {
+  const bool counts = job.wanted->launch != nullptr && job.wanted->launch->reports_progress;
+  if (!counts || settings_.most_starting == 0 || starting_ < settings_.most_starting) {
+    job.waits_to_start = false;
+    return true;
+  }
+  if (!std::exchange(job.waits_to_start, true)) waiting_to_start_.push_back(id);
+  return false;
+}
+
+void RunKeeper::end_starting(Run& run) {
+  if (std::exchange(run.is_starting, false)) --starting_;
+}
+
+void RunKeeper::start_next() {
+  while (!waiting_to_start_.empty() && starting_ < settings_.most_starting) {
+    const JobId id = waiting_to_start_.front();
+    waiting_to_start_.pop_front();
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || !std::exchange(found->second.waits_to_start, false)) continue;
+    reconcile(id);
+  }
+}
+
+// How long after a request to stop its supervisor may be there.
+Duration RunKeeper::patience_with(const Run& run) const {
+  constexpr Duration kLongest = std::chrono::hours{24 * 365};
+  const Duration grace = std::min(grace_for(run.grace, run.longest_save), kLongest);
+  // What torchrun takes itself, where nothing was asked for.
+  const Duration extra = run.grace ? Duration{0} : from_seconds(5);
+  return std::min(run.announce, kLongest) + grace + extra + settings_.stuck_after;
 }
 
 void RunKeeper::begin_stop(JobId id, Run& run) {
   if (run.is_stopping) return;
   run.is_stopping = true;
   send_signal(run.pidfd.get(), SIGTERM);
-  constexpr Duration kLongestGrace = std::chrono::hours{24 * 365};
-  run.kill_at = Clock::now() + std::min(run.grace, kLongestGrace) + settings_.stuck_after;
+  run.kill_at = Clock::now() + patience_with(run);
   deadlines_.emplace(run.kill_at, id);
 }
 
@@ -297,8 +345,14 @@ SupervisorOrder RunKeeper::supervisor_order(const RunOrder& order) const {
   plan.environment.emplace_back("WEIR_CHECKPOINT_DIR", folders_.checkpoint_path(order.job.value));
   plan.directory = launch.directory.empty() ? folders_.work_path(plan.run) : launch.directory;
   plan.ranks = launch.ranks == Ranks::per_gpu ? static_cast<std::int32_t>(order.gpus.size()) : 1;
+  plan.is_torchrun = launch.ranks == Ranks::torchrun;
   plan.reports_progress = launch.reports_progress;
-  plan.grace_ns = std::max<std::int64_t>(0, grace_for(launch.grace, Duration{0}).count());
+  plan.progress_line = launch.progress_line;
+  if (launch.grace) plan.grace_ns = std::max<std::int64_t>(0, launch.grace->count());
+  plan.announce_ns = launch.announce.count();
+  if (launch.hang_after) plan.hang_after_ns = launch.hang_after->count();
+  plan.warm_start = launch.warm_start;
+  plan.ordered_ns = Clock::now().time_since_epoch().count();
   plan.memory_limit_bytes = std::max<std::int64_t>(0, launch.memory_limit_bytes);
   plan.log_limit_bytes = settings_.log_limit_bytes;
   plan.progress_interval_ns = settings_.progress_interval.count();
@@ -310,7 +364,8 @@ SupervisorOrder RunKeeper::supervisor_order(const RunOrder& order) const {
 void RunKeeper::start_run(JobId id, Job& job) {
   if (job.wanted->launch == nullptr || job.wanted->launch->command.empty())
     return end_at_once(id, job, EINVAL, "there is no command to start");
-  const SupervisorOrder plan = supervisor_order(*job.wanted);
+  SupervisorOrder plan = supervisor_order(*job.wanted);
+  plan.longest_save_ns = job.longest_save.count();
   if (has_zero_byte(plan))
     return end_at_once(id, job, EINVAL, "the command or its environment has a zero byte");
   RunFolders::Lock lock = folders_.try_lock(id.value);
@@ -320,12 +375,8 @@ void RunKeeper::start_run(JobId id, Job& job) {
   }
   int error = lock.error;
   if (error == 0) error = folders_.write_order(plan);
-  SupervisorLauncher::Launched launched;
-  if (error == 0) {
-    launched = launcher_.launch(folders_.path_of(plan.run), run_token(plan.store, plan.run),
-                                lock.fd.get());
-    error = launched.error;
-  }
+  pid_t pid = 0;
+  if (error == 0) pid = launch(*job.wanted->launch, plan, lock.fd.get(), error);
   if (error != 0) {
     folders_.remove_order(plan.run);
     if (is_want_of_means(error)) return try_later(id, job);
@@ -335,13 +386,40 @@ void RunKeeper::start_run(JobId id, Job& job) {
   lock.fd.reset();  // the supervisor has it now
   Run run;
   run.generation = plan.run.generation;
-  run.pid = launched.pid;
-  run.pidfd = open_pidfd(launched.pid);
+  run.pid = pid;
+  run.pidfd = open_pidfd(pid);
   run.gpus = job.wanted->gpus;
-  run.grace = Duration{plan.grace_ns};
+  run.grace = job.wanted->launch->grace;
+  run.announce = job.wanted->launch->announce;
+  run.longest_save = job.longest_save;
+  run.launched_at = Clock::time_point{Duration{plan.ordered_ns}};
+  if (plan.reports_progress) {
+    run.is_starting = true;
+    ++starting_;
+    run.start_over_at = run.launched_at + 2 * typical_start_;
+    deadlines_.emplace(run.start_over_at, id);
+  }
   hold(id, run.gpus);
   job.run = std::move(run);
   watch(id, *job.run);
+}
+
+// In a spare that waits with its imports done, or in one that is started now.
+pid_t RunKeeper::launch(const LaunchSpec& launch, const SupervisorOrder& plan, int lock,
+                        int& error) {
+  const std::string folder = folders_.path_of(plan.run);
+  const std::string token = run_token(plan.store, plan.run);
+  if (const auto kind = spare_kind_of(launch))
+    if (const pid_t pid = spares_.take(*kind, folder, token, lock)) return pid;
+  const SupervisorLauncher::Launched launched = launcher_.launch(folder, token, lock);
+  error = launched.error;
+  return launched.pid;
+}
+
+void RunKeeper::keep_spare_for(const LaunchSpec& launch) {
+  const auto kind = spare_kind_of(launch);
+  const int watched = kind ? spares_.keep_ready(*kind) : -1;
+  if (watched >= 0) new_watches_.push_back(watched);
 }
 
 // The order stands.
@@ -369,6 +447,7 @@ std::vector<int> RunKeeper::take_new_watches() {
 
 void RunKeeper::on_readable(int fd) {
   const auto found = by_pidfd_.find(fd);
+  if (found == by_pidfd_.end() && spares_.on_readable(fd)) return;
   // An event for a descriptor that was closed since, and may be another one by now.
   if (found == by_pidfd_.end() || !is_readable(fd)) return;
   const JobId id = found->second;
@@ -377,11 +456,15 @@ void RunKeeper::on_readable(int fd) {
 }
 
 void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
-  const Run run = std::move(*job.run);
+  Run run = std::move(*job.run);
   job.run.reset();
+  end_starting(run);
   const auto exit = take_exit(run.pidfd.get());
   const OwnedFd folder = folders_.open_run(key_of(id, run.generation));
   const RunStatus status = folder ? read_run_status(folder.get()) : RunStatus{};
+  job.longest_save = std::max(run.longest_save, status.longest_save);
+  job.leaving.reset();
+  if (status.is_stopped) job.leaving = Leaving{status.stop, Clock::now()};
   const RunEnded end =
       status.ended.value_or(explain_gone_supervisor(exit, status.supervisor.has_value()));
   if (is_wanted(job, run.generation) && end.kind == RunEndKind::not_started &&
@@ -398,6 +481,7 @@ void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
   if (status.is_over()) {
     release(run.gpus);
     finish(id, job, run.generation, status);
+    start_next();
     return wake_waiting(run.gpus);
   }
   job.clearing = Clearing{run.generation, run.gpus, end, kFirstClearing};
@@ -484,15 +568,32 @@ void RunKeeper::wake_waiting(const std::vector<GpuAddress>& released) {
   }
 }
 
-void RunKeeper::tell_state(JobId id, Run& run, const RunStatus& status) {
-  if (!is_wanted(jobs_.at(id), run.generation)) return;
-  if (status.is_ready && !run.is_ready_told) {
-    run.is_ready_told = true;
-    report(id, run.generation, RunReady{});
+void RunKeeper::tell_state(JobId id, Run& run, const RunNews& news) {
+  Job& job = jobs_.at(id);
+  run.longest_save = std::max(run.longest_save, news.longest_save);
+  job.longest_save = run.longest_save;
+  if (news.is_ready && run.is_starting) {
+    // Smoothed: one start that was slow for some reason does not hold up the others.
+    typical_start_ = (3 * typical_start_ + (Clock::now() - run.launched_at)) / 4;
+    end_starting(run);
+    start_next();
   }
-  if (status.progress > run.progress_told) {
-    run.progress_told = status.progress;
-    report(id, run.generation, RunProgress{status.progress});
+  if (!is_wanted(job, run.generation)) return;
+  if (news.is_ready && !run.is_ready_told) {
+    run.is_ready_told = true;
+    RunReady ready{news.start};
+    if (job.leaving) {
+      ready.times.announce = job.leaving->times.announce;
+      ready.times.save = job.leaving->times.save;
+      ready.times.stop = job.leaving->times.stop;
+      ready.times.wait = std::max(Duration{0}, Duration{run.launched_at - job.leaving->gone_at});
+    }
+    report(id, run.generation, ready);
+    if (job.wanted->launch) keep_spare_for(*job.wanted->launch);
+  }
+  if (news.progress > run.progress_told) {
+    run.progress_told = news.progress;
+    report(id, run.generation, RunProgress{news.progress, news.progress_at, news.loss, news.batch});
   }
 }
 
@@ -504,10 +605,7 @@ void RunKeeper::read_news() {
     if (found == jobs_.end() || !found->second.run) continue;
     Run& run = *found->second.run;
     if (run.pid != datagram->sender || run.generation != news->run.generation) continue;
-    RunStatus status;
-    status.is_ready = news->is_ready;
-    status.progress = news->progress;
-    tell_state(found->first, run, status);
+    tell_state(found->first, run, *news);
   }
 }
 
@@ -522,6 +620,10 @@ void RunKeeper::on_deadlines(Clock::time_point now) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
     Job& job = found->second;
+    if (job.run && job.run->is_starting && now >= job.run->start_over_at) {
+      end_starting(*job.run);
+      start_next();
+    }
     if (job.clearing)
       clear(id, job);
     else if (job.run && job.run->is_stopping && now >= job.run->kill_at)

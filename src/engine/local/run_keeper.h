@@ -24,6 +24,7 @@
 #include "engine/local/progress_message.h"
 #include "engine/local/run_folders.h"
 #include "engine/local/run_status.h"
+#include "engine/local/spare_pool.h"
 #include "engine/local/supervisor_launcher.h"
 
 namespace weir::engine {
@@ -34,6 +35,8 @@ struct RunSettings {
   Duration progress_interval{};
   Duration stuck_after{};  // past the grace of its job, a supervisor is killed
   std::string cgroup;
+  std::size_t most_spares = 0;    // supervisors with an interpreter that wait for a run
+  std::size_t most_starting = 0;  // runs that have not made their first step; 0: any number
 };
 
 class RunKeeper {
@@ -62,7 +65,12 @@ class RunKeeper {
     pid_t pid = 0;
     OwnedFd pidfd;
     std::vector<GpuAddress> gpus;
-    Duration grace{};
+    std::optional<Duration> grace;
+    Duration announce{};
+    Duration longest_save{};
+    Clock::time_point launched_at{};
+    bool is_starting = false;                                    // counts among those that start
+    Clock::time_point start_over_at = Clock::time_point::max();  // it counts no longer than that
     bool is_ready_told = false;
     std::int64_t progress_told = -1;
     bool is_stopping = false;
@@ -75,11 +83,19 @@ class RunKeeper {
     std::optional<RunEnded> end;  // none: it is not known whose they are
     Clock::duration delay{};
   };
+  // The run before the one that is wanted, which made room for it.
+  struct Leaving {
+    ChangeTimes times;
+    Clock::time_point gone_at;
+  };
   struct Job {
     std::optional<RunOrder> wanted;
+    std::optional<Leaving> leaving;
+    Duration longest_save{};
     bool is_settled = false;  // how `wanted` ended was told
     bool is_forgotten = false;
     std::optional<GpuAddress> waits_for;  // another job has it
+    bool waits_to_start = false;          // others start now
     std::optional<Run> run;
     std::optional<Clearing> clearing;
   };
@@ -88,7 +104,7 @@ class RunKeeper {
   bool is_wanted(const Job& job, std::uint32_t generation) const;
   void adopt_known(JobId id, std::uint32_t generation, const std::vector<RunProcess>& processes);
   void adopt_supervisor(JobId id, Job& job, pid_t pid, const SupervisorOrder& order);
-  void tell_state(JobId id, Run& run, const RunStatus& status);
+  void tell_state(JobId id, Run& run, const RunNews& news);
   std::optional<pid_t> find_supervisor(RunKey key, const RunStatus& status,
                                        const std::vector<RunProcess>& processes) const;
   bool adopt_late(JobId id, Job& job, const std::vector<RunProcess>& processes);
@@ -101,6 +117,12 @@ class RunKeeper {
   void hold(JobId id, const std::vector<GpuAddress>& gpus);
   void release(const std::vector<GpuAddress>& gpus);
   void start_run(JobId id, Job& job);
+  pid_t launch(const LaunchSpec& launch, const SupervisorOrder& plan, int lock, int& error);
+  bool may_start(JobId id, Job& job);
+  void end_starting(Run& run);
+  void start_next();
+  void keep_spare_for(const LaunchSpec& launch);
+  Duration patience_with(const Run& run) const;
   SupervisorOrder supervisor_order(const RunOrder& order) const;
   void try_later(JobId id, Job& job);
   void end_at_once(JobId id, Job& job, int error, std::string explanation);
@@ -126,6 +148,10 @@ class RunKeeper {
   std::map<GpuAddress, std::deque<JobId>> waiting_;
   std::unordered_map<int, JobId> by_pidfd_;
   std::vector<int> new_watches_;
+  SparePool spares_;
+  std::size_t starting_ = 0;
+  std::deque<JobId> waiting_to_start_;  // an entry counts only while the job says that it waits
+  Duration typical_start_ = from_seconds(10);  // as measured, once something was
   std::set<std::pair<Clock::time_point, JobId>> deadlines_;
 };
 

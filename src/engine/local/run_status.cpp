@@ -39,6 +39,11 @@ std::optional<ProcessIdentity> parse_identity(std::string_view line) {
   return ProcessIdentity{*pid, *start_time, std::string{line}};
 }
 
+// Of an older supervisor, nothing.
+Duration parse_duration(std::string_view text) {
+  return Duration{parse_number<std::int64_t>(text).value_or(0)};
+}
+
 // Written twice: a reader that meets the writer sees two different numbers.
 std::optional<std::int64_t> parse_progress(std::string_view line) {
   const auto first = parse_number<std::int64_t>(take_word(line));
@@ -57,7 +62,13 @@ RunStatus parse_run_status(std::string_view lines) {
     const std::string_view what = take_word(line);
     if (what == "identity") status.supervisor = parse_identity(line);
     if (what == "ready") status.is_ready = true;
-    if (what == "stopped") status.is_stopped = true;
+    if (what == "saved") status.longest_save = parse_duration(take_word(line));
+    if (what == "stopped") {
+      status.is_stopped = true;
+      status.stop.announce = parse_duration(take_word(line));
+      status.stop.save = parse_duration(take_word(line));
+      status.stop.stop = parse_duration(take_word(line));
+    }
     if (what == "ended" && !status.ended) status.ended = parse_end(line);
   }
   return status;
@@ -108,8 +119,14 @@ int RunStatusWriter::note_ended(const RunEnded& end) {
   return write_all(status_.get(), line);
 }
 
-int RunStatusWriter::note_stopped() {
-  return write_all(status_.get(), "stopped\n");
+int RunStatusWriter::note_saved(Duration took) {
+  return write_all(status_.get(), "saved " + std::to_string(took.count()) + "\n");
+}
+
+int RunStatusWriter::note_stopped(const ChangeTimes& times) {
+  return write_all(status_.get(), "stopped " + std::to_string(times.announce.count()) + " " +
+                                      std::to_string(times.save.count()) + " " +
+                                      std::to_string(times.stop.count()) + "\n");
 }
 
 void RunStatusWriter::note_progress(std::int64_t iterations) {

@@ -6,8 +6,9 @@
 //
 //   identity PID START_TIME BOOT_ID
 //   ready
+//   saved NANOSECONDS                 longer than any save before
 //   ended KIND CODE EXPLANATION
-//   stopped
+//   stopped ANNOUNCE SAVE STOP        what took how long, in nanoseconds
 //
 // How far the job is changes often and stands in a file of its own, `progress`.
 #pragma once
@@ -29,6 +30,8 @@ struct RunStatus {
   bool is_stopped = false;        // because it was told to
   std::optional<RunEnded> ended;  // by itself
   std::int64_t progress = -1;     // -1: it never said
+  Duration longest_save{};
+  ChangeTimes stop;  // announce, save and stop
   bool is_over() const { return is_stopped || ended.has_value(); }
 };
 
@@ -44,7 +47,8 @@ class RunStatusWriter {
   int note_identity(const ProcessIdentity& identity);
   int note_ready();
   int note_ended(const RunEnded& end);
-  int note_stopped();
+  int note_saved(Duration took);
+  int note_stopped(const ChangeTimes& times);
   void note_progress(std::int64_t iterations);
 
  private:

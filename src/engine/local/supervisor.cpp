@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/local/supervisor.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -18,11 +16,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "engine/local/abstract_socket.h"
 #include "engine/local/cgroup.h"
+#include "engine/local/hang_watch.h"
+#include "engine/local/progress_line.h"
 #include "engine/local/progress_message.h"
 #include "engine/local/rank_process.h"
 #include "engine/local/run_end.h"
@@ -30,6 +31,8 @@
 #include "engine/local/run_status.h"
 #include "engine/local/small_files.h"
 #include "engine/local/supervisor_order.h"
+#include "engine/local/torchrun_environment.h"
+#include "engine/local/warm_interpreter.h"
 
 namespace weir::engine {
 namespace {
@@ -40,19 +43,11 @@ constexpr std::chrono::milliseconds kKillRetry{20};
 constexpr int kReadsAtOnce = 64;  // per rank, before the others get their turn
 constexpr int kDatagramsAtOnce = 1000;
 constexpr std::size_t kReadBytes = 64 << 10;
+// A longer time would not fit the clock.
+constexpr std::int64_t kLongestGrace = std::int64_t{1000} * 24 * 3600 * 1'000'000'000;
 
-// A port that is free now. It may be taken before rank 0 does; the job then fails and is restarted.
-int find_free_port() {
-  const OwnedFd probe{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (!probe || bind(probe.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    return 0;
-  return ntohs(address.sin_port);
-}
+// Processes that hang do not save any more: no use in waiting for all of a long grace.
+constexpr std::chrono::seconds kLongestGraceOfHung{10};
 
 struct Rank {
   pid_t pid = 0;  // 0: not started, or waited for
@@ -62,13 +57,14 @@ struct Rank {
 
 class Supervisor {
  public:
-  explicit Supervisor(OwnedFd folder) : folder_{std::move(folder)} {}
+  Supervisor(OwnedFd folder, std::unique_ptr<WarmInterpreter> warm)
+      : folder_{std::move(folder)}, warm_{std::move(warm)} {}
 
   int begin();
   void look_after();
 
  private:
-  enum class Phase { running, ending, killing };
+  enum class Phase { running, announcing, ending, killing };
 
   void start_ranks();
   bool start_one(std::int32_t number, const std::vector<std::string>& environment);
@@ -80,13 +76,22 @@ class Supervisor {
   void on_rank_end(std::int32_t number, int wait_status);
   bool read_output(Rank& rank);  // false: there is no more now
   void read_progress();
-  void note_progress(std::int64_t iterations);
+  void heed(const JobMessage& message);
+  void note_step(std::int64_t step, std::optional<double> loss);
+  void note_save(Duration took);
   void become_ready();
   void send_news();
-  void begin_ending();
+  void stop_as_told();
+  void begin_ending() { begin_ending(grace()); }
+  void begin_ending(Duration grace);
+  void end_what_hangs(Clock::time_point now);
   void kill_everything();
+  void signal_ranks(int signal);
   void signal_descendants(int signal);
   void note_end();
+  ChangeTimes times_of_stop() const;
+  ChangeTimes times_of_start() const;
+  Duration grace() const;
   bool has_living_ranks() const;
 
   OwnedFd folder_;
@@ -99,9 +104,24 @@ class Supervisor {
 
   Phase phase_ = Phase::running;
   bool has_children_ = true;
-  bool is_told_to_stop_ = false;  // while all was well
   std::optional<RunEnded> end_;
+  Clock::time_point leave_by_ = Clock::time_point::max();  // one rank has left to be resumed
   Clock::time_point kill_at_ = Clock::time_point::max();
+  std::optional<HangWatch> hang_watch_;
+  std::optional<ProgressLine> progress_line_;
+  std::unique_ptr<WarmInterpreter> warm_;
+
+  // When what happened.
+  Clock::time_point ordered_at_;
+  Clock::time_point ranks_at_;
+  std::optional<Clock::time_point> started_at_;
+  std::optional<Clock::time_point> loaded_at_;
+  std::optional<Clock::time_point> told_to_stop_at_;  // while all was well
+  Clock::time_point term_at_;
+  Duration save_at_stop_{};
+  bool was_saved_after_term_ = false;
+  Duration longest_save_{};
+  Duration noted_save_{};
 
   RunNews news_;
   bool has_unsent_news_ = false;
@@ -117,6 +137,10 @@ int Supervisor::begin() {
   if (!order) return EINVAL;
   order_ = std::move(*order);
   news_.run = order_.run;
+  longest_save_ = noted_save_ = Duration{order_.longest_save_ns};
+  ordered_at_ =
+      order_.ordered_ns > 0 ? Clock::time_point{Duration{order_.ordered_ns}} : Clock::now();
+  if (!order_.progress_line.empty()) progress_line_.emplace(order_.progress_line);
 
   sigset_t blocked;
   sigemptyset(&blocked);
@@ -144,7 +168,11 @@ void Supervisor::look_after() {
     for (Rank& rank : ranks_) read_output(rank);
     reap();
     const auto now = Clock::now();
-    if (!has_living_ranks() && has_children_ && phase_ == Phase::running) begin_ending();
+    const bool is_under_way = phase_ == Phase::running || phase_ == Phase::announcing;
+    if (is_under_way && !has_living_ranks() && has_children_) begin_ending();
+    if (phase_ == Phase::announcing && now >= kill_at_) begin_ending();
+    if (phase_ == Phase::running && now >= leave_by_) begin_ending();
+    if (phase_ == Phase::running) end_what_hangs(now);
     if (phase_ == Phase::ending && now >= kill_at_) phase_ = Phase::killing;
     if (phase_ == Phase::killing && has_children_) kill_everything();
   }
@@ -155,38 +183,15 @@ void Supervisor::look_after() {
   note_end();
 }
 
-// What torchrun sets for its workers, so that a script cannot tell who started it: one node, one
-// role, rank 0 hosts the store. What the user has set of the last two stands.
-void add_what_torchrun_sets(const SupervisorOrder& order,
-                            std::vector<std::pair<std::string, std::string>>& variables) {
-  const std::string ranks = std::to_string(order.ranks);
-  variables.emplace_back("WORLD_SIZE", ranks);
-  variables.emplace_back("LOCAL_WORLD_SIZE", ranks);
-  variables.emplace_back("GROUP_RANK", "0");
-  variables.emplace_back("GROUP_WORLD_SIZE", "1");
-  variables.emplace_back("ROLE_NAME", "default");
-  variables.emplace_back("ROLE_WORLD_SIZE", ranks);
-  variables.emplace_back("MASTER_ADDR", "127.0.0.1");
-  variables.emplace_back("MASTER_PORT", std::to_string(find_free_port()));
-  variables.emplace_back("TORCHELASTIC_RUN_ID", "weir-" + std::to_string(order.run.job) + "." +
-                                                    std::to_string(order.run.generation));
-  variables.emplace_back("TORCHELASTIC_USE_AGENT_STORE", "False");
-  const auto set_unless_set = [&](const char* name, const char* value) {
-    const bool is_set = std::getenv(name) != nullptr ||
-                        std::any_of(order.environment.begin(), order.environment.end(),
-                                    [&](const auto& variable) { return variable.first == name; });
-    if (!is_set) variables.emplace_back(name, value);
-  };
-  set_unless_set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-  if (order.ranks > 1) set_unless_set("OMP_NUM_THREADS", "1");
-}
-
 std::vector<std::pair<std::string, std::string>> Supervisor::variables_of_ranks() const {
   auto variables = order_.environment;
   const std::string token = run_token(order_.store, order_.run);
   variables.emplace_back(kRankVariable, token);
   variables.emplace_back("WEIR_PROGRESS", "@weir.progress." + token);
-  add_what_torchrun_sets(order_, variables);
+  if (order_.is_torchrun)
+    add_what_torchrun_reads(order_, variables);
+  else
+    add_what_torchrun_sets(order_, variables);
   return variables;
 }
 
@@ -202,14 +207,23 @@ void Supervisor::start_ranks() {
   auto variables = variables_of_ranks();
   ranks_.resize(static_cast<std::size_t>(order_.ranks));
   for (std::int32_t number = 0; number < order_.ranks; ++number) {
-    for (const char* name : {"WEIR_RANK", "RANK", "LOCAL_RANK", "ROLE_RANK"})
-      variables.emplace_back(name, std::to_string(number));
+    variables.emplace_back("WEIR_RANK", std::to_string(number));
+    for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"})
+      if (!order_.is_torchrun) variables.emplace_back(name, std::to_string(number));
     if (!start_one(number, merge_environment(environ, variables, kSupervisorVariable))) {
       begin_ending();
       return;
     }
   }
-  if (!order_.reports_progress) become_ready();
+  if (warm_) warm_->let_go();
+  ranks_at_ = Clock::now();
+  if (order_.reports_progress) {
+    const auto asked =
+        order_.hang_after_ns ? std::optional{Duration{*order_.hang_after_ns}} : std::nullopt;
+    hang_watch_.emplace(asked, longest_save_, ranks_at_);
+  } else {
+    become_ready();
+  }
 }
 
 bool Supervisor::start_one(std::int32_t number, const std::vector<std::string>& environment) {
@@ -218,8 +232,11 @@ bool Supervisor::start_one(std::int32_t number, const std::vector<std::string>& 
   process.error = rank.log.open(folder_.get(), number, order_.log_limit_bytes);
   if (process.error == 0) {
     const bool has_cgroup = cgroup_.procs() >= 0;
-    process = start_rank({order_.command, environment, order_.directory,
-                          has_cgroup ? 0 : order_.memory_limit_bytes, cgroup_.procs()});
+    const RankStart start{order_.command, environment, order_.directory,
+                          has_cgroup ? 0 : order_.memory_limit_bytes, cgroup_.procs()};
+    if (warm_) process = warm_->start_rank(start);
+    news_.start.is_warm = process.pid != 0;
+    if (process.pid == 0) process = start_rank(start);
   } else {
     process.explanation = std::string{"cannot write the log: "} + std::strerror(process.error);
   }
@@ -233,7 +250,9 @@ bool Supervisor::start_one(std::int32_t number, const std::vector<std::string>& 
 Clock::time_point Supervisor::next_deadline() const {
   auto next = Clock::time_point::max();
   if (has_unsent_news_) next = std::min(next, send_at_);
-  if (phase_ == Phase::ending) next = std::min(next, kill_at_);
+  if (phase_ == Phase::ending || phase_ == Phase::announcing) next = std::min(next, kill_at_);
+  if (phase_ == Phase::running) next = std::min(next, leave_by_);
+  if (phase_ == Phase::running && hang_watch_) next = std::min(next, hang_watch_->hangs_at());
   if (phase_ == Phase::killing) next = std::min(next, Clock::now() + kKillRetry);
   return next;
 }
@@ -257,9 +276,20 @@ void Supervisor::read_signals() {
     // The end may have come first, and not have been waited for yet.
     reap();
     if (!has_living_ranks() || phase_ != Phase::running) continue;
-    is_told_to_stop_ = true;
-    begin_ending();
+    stop_as_told();
   }
+}
+
+void Supervisor::stop_as_told() {
+  const auto now = Clock::now();
+  told_to_stop_at_ = now;
+  if (order_.announce_ns <= 0) return begin_ending();
+  phase_ = Phase::announcing;
+  kill_at_ = now + Duration{std::min(order_.announce_ns, kLongestGrace)};
+  // Only those that train: a loader of data would die of it.
+  if (!order_.is_torchrun) return signal_ranks(SIGUSR1);
+  for (const Rank& rank : ranks_)
+    for (const pid_t child : living_children(rank.pid)) kill(child, SIGUSR1);
 }
 
 void Supervisor::reap() {
@@ -279,7 +309,14 @@ void Supervisor::reap() {
 void Supervisor::on_rank_end(std::int32_t number, int wait_status) {
   ranks_[static_cast<std::size_t>(number)].pid = 0;
   if (phase_ != Phase::running || wait_status == 0) return;
-  end_ = explain_exit(wait_status, number, order_.ranks, cgroup_.had_out_of_memory());
+  const RunEnded end = explain_exit(wait_status, number, order_.ranks, cgroup_.had_out_of_memory());
+  if (end.asks_to_resume()) {
+    // The others are about to do the same; one that fails instead has the word.
+    if (!end_) end_ = end;
+    leave_by_ = std::min(leave_by_, Clock::now() + grace());
+    return;
+  }
+  end_ = end;
   begin_ending();
 }
 
@@ -290,7 +327,11 @@ bool Supervisor::read_output(Rank& rank) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return false;
     if (count == 0) rank.output.reset();
-    rank.log.append({buffer, static_cast<std::size_t>(count)});
+    const std::string_view portion{buffer, static_cast<std::size_t>(count)};
+    rank.log.append(portion);
+    if (!progress_line_ || &rank != &ranks_.front()) continue;
+    if (const auto reading = progress_line_->append(portion))
+      note_step(reading->step, reading->loss);
   }
   return static_cast<bool>(rank.output);
 }
@@ -300,20 +341,60 @@ void Supervisor::read_progress() {
     const auto datagram = progress_socket_.receive();
     if (!datagram) return;
     if (datagram->user != geteuid()) continue;
-    if (const auto iterations = parse_steps(datagram->bytes)) note_progress(*iterations);
+    heed(read_job_message(datagram->bytes));
   }
 }
 
-void Supervisor::note_progress(std::int64_t iterations) {
-  if (iterations <= news_.progress) return;
-  news_.progress = iterations;
+void Supervisor::heed(const JobMessage& message) {
+  const auto now = Clock::now();
+  if (message.has_started && !started_at_) started_at_ = now;
+  if (message.has_loaded && !loaded_at_) loaded_at_ = now;
+  if (message.batch.global_batch > 0) news_.batch = message.batch;
+  if (message.step) note_step(*message.step, message.loss);
+  if (message.saved) note_save(*message.saved);
+}
+
+void Supervisor::note_step(std::int64_t step, std::optional<double> loss) {
+  const auto now = Clock::now();
+  if (hang_watch_) hang_watch_->on_step(step, now);
+  if (step <= news_.progress) return;
+  news_.progress = step;
+  news_.progress_at = now - ordered_at_;
+  news_.loss = loss;
   has_unsent_news_ = true;
   if (order_.reports_progress) become_ready();
+}
+
+void Supervisor::note_save(Duration took) {
+  if (hang_watch_) hang_watch_->on_save(took, Clock::now());
+  longest_save_ = std::max(longest_save_, took);
+  // A status file has room for a few only.
+  if (longest_save_ > noted_save_ + noted_save_ / 2) {
+    noted_save_ = longest_save_;
+    status_.note_saved(longest_save_);
+  }
+  news_.longest_save = longest_save_;
+  has_unsent_news_ = true;
+  if (!told_to_stop_at_) return;
+  save_at_stop_ = took;
+  was_saved_after_term_ = phase_ != Phase::announcing;
+  if (phase_ == Phase::announcing) begin_ending();
+}
+
+ChangeTimes Supervisor::times_of_start() const {
+  ChangeTimes times = news_.start;
+  auto last = ranks_at_;
+  times.start = ranks_at_ - ordered_at_;
+  if (started_at_) times.import = *started_at_ - std::exchange(last, std::max(last, *started_at_));
+  if (loaded_at_) times.load = *loaded_at_ - std::exchange(last, std::max(last, *loaded_at_));
+  if (order_.reports_progress) times.step = Clock::now() - last;
+  return times;
 }
 
 void Supervisor::become_ready() {
   if (news_.is_ready) return;
   news_.is_ready = true;
+  news_.start = times_of_start();
   status_.note_ready();
   has_unsent_news_ = true;
   send_at_ = Clock::time_point::min();
@@ -330,14 +411,32 @@ void Supervisor::send_news() {
                                     : Clock::duration{order_.progress_interval_ns});
 }
 
-void Supervisor::begin_ending() {
+// torchrun gives its own ranks 30 seconds before it kills them.
+Duration Supervisor::grace() const {
+  const auto asked = order_.grace_ns ? std::optional{Duration{*order_.grace_ns}} : std::nullopt;
+  const Duration least = order_.is_torchrun && !asked ? from_seconds(35) : Duration{0};
+  return std::max(grace_for(asked, longest_save_), least);
+}
+
+void Supervisor::begin_ending(Duration grace) {
   phase_ = Phase::ending;
-  // A longer time would not fit the clock.
-  constexpr std::int64_t kLongestGrace = std::int64_t{1000} * 24 * 3600 * 1'000'000'000;
-  kill_at_ = Clock::now() + std::chrono::nanoseconds{std::min(order_.grace_ns, kLongestGrace)};
+  term_at_ = Clock::now();
+  kill_at_ = term_at_ + std::min(grace, Duration{kLongestGrace});
   if (!has_living_ranks()) return signal_descendants(SIGTERM);
+  if (order_.is_torchrun) return signal_ranks(SIGTERM);  // it tells its own
   for (const Rank& rank : ranks_)
     if (rank.pid != 0) kill(-rank.pid, SIGTERM);
+}
+
+void Supervisor::end_what_hangs(Clock::time_point now) {
+  if (!hang_watch_ || now < hang_watch_->hangs_at() || !has_living_ranks()) return;
+  end_ = RunEnded{RunEndKind::hung, 0, hang_watch_->explain()};
+  begin_ending(std::min<Duration>(grace(), kLongestGraceOfHung));
+}
+
+void Supervisor::signal_ranks(int signal) {
+  for (const Rank& rank : ranks_)
+    if (rank.pid != 0) kill(rank.pid, signal);
 }
 
 void Supervisor::kill_everything() {
@@ -355,11 +454,20 @@ bool Supervisor::has_living_ranks() const {
   return std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.pid != 0; });
 }
 
+ChangeTimes Supervisor::times_of_stop() const {
+  ChangeTimes times;
+  if (order_.announce_ns > 0) times.announce = term_at_ - *told_to_stop_at_;
+  times.save = save_at_stop_;
+  times.stop = Clock::now() - term_at_;
+  if (was_saved_after_term_) times.stop -= std::min(times.stop, times.save);
+  return times;
+}
+
 void Supervisor::note_end() {
   if (news_.progress >= 0) status_.note_progress(news_.progress);
   cgroup_.remove();
-  if (is_told_to_stop_) {
-    status_.note_stopped();
+  if (told_to_stop_at_) {
+    status_.note_stopped(times_of_stop());
     return;
   }
   if (!end_) end_ = RunEnded{RunEndKind::exited, 0, "exit code 0"};
@@ -368,15 +476,19 @@ void Supervisor::note_end() {
 
 }  // namespace
 
-int supervise(const char* folder_path) {
-  // The server's own files and connections are no business of the job.
-  close_range(kLockDescriptor + 1, UINT_MAX, 0);
+int supervise(const char* folder_path, std::unique_ptr<WarmInterpreter> warm) {
   OwnedFd folder{open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (!folder) return errno;
-  Supervisor supervisor{std::move(folder)};
+  Supervisor supervisor{std::move(folder), std::move(warm)};
   if (const int error = supervisor.begin(); error != 0) return error;
   supervisor.look_after();
   return 0;
+}
+
+int supervise(const char* folder_path) {
+  // The server's own files and connections are no business of the job.
+  close_range(kLockDescriptor + 1, UINT_MAX, 0);
+  return supervise(folder_path, nullptr);
 }
 
 }  // namespace weir::engine

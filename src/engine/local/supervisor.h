@@ -5,7 +5,11 @@
 // (SIGTERM), and notes how it went. It leaves only when no descendant is left.
 #pragma once
 
+#include <memory>
+
 namespace weir::engine {
+
+class WarmInterpreter;
 
 // The descriptor on which the supervisor is given the job's lock. Its ranks inherit it.
 inline constexpr int kLockDescriptor = 3;
@@ -14,5 +18,7 @@ inline constexpr int kLockDescriptor = 3;
 // the errno that kept it from beginning at all.
 // Requires: SIGTERM and SIGCHLD are blocked, this process leads its session and has one thread.
 int supervise(const char* folder);
+// The same, with an interpreter that may start the ranks, or none.
+int supervise(const char* folder, std::unique_ptr<WarmInterpreter> warm);
 
 }  // namespace weir::engine

@@ -6,7 +6,8 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::string_view kFormat = "weir order 1";
+constexpr std::string_view kFormat = "weir order 2";
+constexpr std::string_view kFirstFormat = "weir order 1";  // of runs that outlived an upgrade
 constexpr std::string_view kEnd = "end";
 
 class Writer {
@@ -16,6 +17,13 @@ class Writer {
     bytes_ += '\0';
   }
   void put(std::integral auto number) { put(std::string_view{std::to_string(number)}); }
+  void put(const std::optional<std::int64_t>& number) {
+    put(number ? std::string_view{std::to_string(*number)} : std::string_view{});
+  }
+  void put(const std::vector<std::string>& texts) {
+    put(texts.size());
+    for (const std::string& text : texts) put(std::string_view{text});
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -42,6 +50,18 @@ class Reader {
     if (!number) is_good_ = false;
     return number.value_or(0);
   }
+  std::optional<std::int64_t> number_or_none() {
+    const std::string word = text();
+    if (word.empty()) return std::nullopt;
+    const auto number = parse_number<std::int64_t>(word);
+    if (!number) is_good_ = false;
+    return number;
+  }
+  std::vector<std::string> texts() {
+    std::vector<std::string> all;
+    for (std::size_t left = count(); left > 0 && is_good_; --left) all.push_back(text());
+    return all;
+  }
   // How many entries follow: never more than there are bytes.
   std::size_t count() {
     const auto count = number<std::uint64_t>();
@@ -64,6 +84,7 @@ bool has_zero(std::string_view text) {
 
 bool has_zero_byte(const SupervisorOrder& order) {
   return std::ranges::any_of(order.command, has_zero) || has_zero(order.directory) ||
+         std::ranges::any_of(order.warm_start, has_zero) || has_zero(order.progress_line) ||
          std::ranges::any_of(order.environment, [](const auto& entry) {
            return has_zero(entry.first) || has_zero(entry.second);
          });
@@ -75,8 +96,7 @@ std::string encode(const SupervisorOrder& order) {
   out.put(order.store);
   out.put(order.run.job);
   out.put(order.run.generation);
-  out.put(order.command.size());
-  for (const std::string& word : order.command) out.put(word);
+  out.put(order.command);
   out.put(order.environment.size());
   for (const auto& [name, value] : order.environment) {
     out.put(name);
@@ -96,19 +116,26 @@ std::string encode(const SupervisorOrder& order) {
   out.put(order.progress_interval_ns);
   out.put(order.engine_socket);
   out.put(order.cgroup);
+  out.put(order.is_torchrun ? 1 : 0);
+  out.put(order.progress_line);
+  out.put(order.longest_save_ns);
+  out.put(order.announce_ns);
+  out.put(order.hang_after_ns);
+  out.put(order.warm_start);
+  out.put(order.ordered_ns);
   out.put(kEnd);
   return out.take();
 }
 
 std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes) {
   Reader in{bytes};
-  if (in.text() != kFormat) return std::nullopt;
+  const std::string format = in.text();
+  if (format != kFormat && format != kFirstFormat) return std::nullopt;
   SupervisorOrder order;
   order.store = in.text();
   order.run.job = in.number<std::uint64_t>();
   order.run.generation = in.number<std::uint32_t>();
-  for (std::size_t left = in.count(); left > 0 && in.is_good(); --left)
-    order.command.push_back(in.text());
+  order.command = in.texts();
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     std::string name = in.text();
     order.environment.emplace_back(std::move(name), in.text());
@@ -120,12 +147,21 @@ std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes) {
     order.gpus.emplace_back(node, in.number<std::int32_t>());
   }
   order.reports_progress = in.number<std::int32_t>() != 0;
-  order.grace_ns = in.number<std::int64_t>();
+  order.grace_ns = in.number_or_none();
   order.memory_limit_bytes = in.number<std::int64_t>();
   order.log_limit_bytes = in.number<std::int64_t>();
   order.progress_interval_ns = in.number<std::int64_t>();
   order.engine_socket = in.text();
   order.cgroup = in.text();
+  if (format == kFormat) {
+    order.is_torchrun = in.number<std::int32_t>() != 0;
+    order.progress_line = in.text();
+    order.longest_save_ns = in.number<std::int64_t>();
+    order.announce_ns = in.number<std::int64_t>();
+    order.hang_after_ns = in.number_or_none();
+    order.warm_start = in.texts();
+    order.ordered_ns = in.number<std::int64_t>();
+  }
   if (in.text() != kEnd || !in.is_good() || !in.is_at_end()) return std::nullopt;
   return order;
 }

@@ -23,8 +23,15 @@ struct SupervisorOrder {
   std::string directory;                                         // of the ranks
   std::int32_t ranks = 1;
   std::vector<std::pair<std::uint64_t, std::int32_t>> gpus;  // node, number: for the engine
+  bool is_torchrun = false;  // the one rank is torchrun and starts one for each GPU itself
   bool reports_progress = false;
-  std::int64_t grace_ns = 0;
+  std::string progress_line;             // empty: it tells itself
+  std::optional<std::int64_t> grace_ns;  // none: by what saving takes
+  std::int64_t longest_save_ns = 0;      // as seen in generations before
+  std::int64_t announce_ns = 0;          // 0: it is not announced
+  std::optional<std::int64_t> hang_after_ns;
+  std::vector<std::string> warm_start;  // modules
+  std::int64_t ordered_ns = 0;          // by the steady clock of this machine
   std::int64_t memory_limit_bytes = 0;  // 0: none
   std::int64_t log_limit_bytes = 0;
   std::int64_t progress_interval_ns = 0;
