@@ -38,6 +38,7 @@ help:
 	@echo
 	@echo 'Now and then'
 	@echo '  make deps       install the Debian packages for all of the above'
+	@echo '  make deps-torch PyTorch and Gloo for examples/train and their tests, about 500 MB'
 	@echo '  make torture    500 kills of the server under load, a full disk, a damaged store, a set clock'
 	@echo '  make nightly    everything that takes longer than a coffee'
 	@echo '  make clean      remove build/ and out/'
@@ -98,7 +99,7 @@ nightly: deps
 deps:
 	@tools/install_deps.sh all
 
-.PHONY: deps-build deps-format deps-fuzz deps-tidy deps-coverage
+.PHONY: deps-build deps-format deps-fuzz deps-tidy deps-coverage deps-torch
 deps-build:
 	@tools/install_deps.sh core tests
 deps-format:
@@ -109,6 +110,8 @@ deps-tidy:
 	@tools/install_deps.sh core tests clang tidy
 deps-coverage:
 	@tools/install_deps.sh core tests nightly
+deps-torch:
+	@tools/install_deps.sh torch
 
 build/%/build.ninja: CMakePresets.json
 	@cmake --preset $*

@@ -25,6 +25,8 @@ declare -A packages=(
   [tidy]="clang-tidy-14"
   # The coverage report.
   [nightly]="lcov"
+  # examples/train and their tests: PyTorch and Gloo. About 500 MB, so only when asked for: not in "all".
+  [torch]="python3-torch libgloo-dev"
   # A clean machine inside this one: tools/fresh_machine.sh.
   [chroot]="debootstrap"
   # The peer of `make bench`. Its packages may start munge as a service; the benchmark uses none of them
@@ -49,7 +51,7 @@ groups=("$@")
 
 wanted=()
 for group in "${groups[@]}"; do
-  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups, or all"
+  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch, or all"
   read -r -d '' -a members <<<"${packages[$group]}" || true
   wanted+=("${members[@]}")
 done
