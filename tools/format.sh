@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 mode=(-i)
 [[ "${1:-}" != --check ]] || mode=(--dry-run --Werror)
 folders=()
-for folder in src tests bench; do
+for folder in src tests bench examples; do
   if [[ -d "$folder" ]]; then folders+=("$folder"); fi
 done
 find "${folders[@]}" -type f \( -name '*.cpp' -o -name '*.h' \) -print0 | sort -z |
