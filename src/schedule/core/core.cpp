@@ -70,14 +70,25 @@ std::optional<std::vector<Record>> Core::handle_training(const Event& event) {
   if (std::holds_alternative<TimerFired>(event.what)) wake_up_ = decision.wake_up();
   std::vector<Record> records = decision.take_records();
   apply_training(records, event.at);
+  const auto add = [&](std::vector<Record> more) {
+    apply_training(more, event.at);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  };
+  // Promises that were made come before jobs that wait for an answer.
+  if (const auto* curve = std::get_if<CurveUpdated>(&event.what)) {
+    for (const JobId id : decision_now().promised_with(*curve)) {
+      TrainingDecision next = decision_now();
+      next.mend_with_new_curve(id);
+      add(next.take_records());
+    }
+  }
   // What the new state asks for, until it asks for nothing more.
   for (bool is_settled = false; !is_settled;) {
     TrainingDecision next = decision_now();
     next.follow_up(event);
     std::vector<Record> more = next.take_records();
-    apply_training(more, event.at);
     is_settled = more.empty() || !std::holds_alternative<CurveUpdated>(event.what);
-    std::move(more.begin(), more.end(), std::back_inserter(records));
+    add(std::move(more));
   }
   return records;
 }

@@ -175,8 +175,32 @@ void TrainingDecision::operator()(const ProgressReported& event) {
 void TrainingDecision::operator()(const CurveUpdated& event) {
   if (state_.find_pool(event.pool) == nullptr || event.curve.empty())
     return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  leave_useless_sizes(event);
   add(CurveAdopted{event.pool, event.key, std::make_shared<const Curve>(event.curve)},
       {ReasonCode::as_reported, 0});
+}
+
+// A job whose present size is none of its new ones gets another at the next decision.
+void TrainingDecision::leave_useless_sizes(const CurveUpdated& event) {
+  const PoolState& pool = *state_.find_pool(event.pool);
+  for (const JobId id : pool.active) {
+    const TrainingJob& job = state_.job(id);
+    if (job.block.is_none() || job.spec->curve != event.key) continue;
+    const SizeTable sizes = size_table(event.curve, *job.spec, *pool.pool, state_);
+    if (!sizes.empty() && level_of(sizes, job.block.size) == kPaused)
+      add(JobResized{id, job.generation + 1, kNoGpus}, {ReasonCode::behind_plan, 0});
+  }
+}
+
+std::vector<JobId> TrainingDecision::promised_with(const CurveUpdated& event) const {
+  std::vector<JobId> jobs;
+  const PoolState* pool = state_.find_pool(event.pool);
+  if (pool == nullptr) return jobs;
+  for (const JobId id : pool->active) {
+    const TrainingJob& job = state_.job(id);
+    if (job.is_promised() && job.spec->curve == event.key) jobs.push_back(id);
+  }
+  return jobs;
 }
 
 void TrainingDecision::operator()(const NodeLost& event) {
@@ -261,6 +285,20 @@ void TrainingDecision::follow_up(const Event& event) {
 void TrainingDecision::mend_pool_of(NodeId node) {
   if (const auto at = find_node(state_, node))
     record_mended(policy_.mend_all(view(position_of(at->pool))));
+}
+
+// A job that was planned with another curve may not make it, may have a plan with sizes it has no
+// longer, or may make it after all.
+void TrainingDecision::mend_with_new_curve(JobId id) {
+  const TrainingJob& job = state_.job(id);
+  const auto is_unknown = [&](const TimelineStep& step) {
+    return !step.block.is_none() && level_of(*job.sizes, step.block.size) == kPaused;
+  };
+  const auto& steps = job.timeline.steps;
+  const bool is_broken = std::any_of(steps.begin(), steps.end(), is_unknown) ||
+                         (!job.is_at_risk && surplus(job, now_) < Work{});
+  const bool has_hope = job.is_at_risk && job.spec->deadline > now_;
+  if (is_broken || has_hope) record_mended(policy_.mend(view(position_of(job.pool)), id));
 }
 
 // A job that runs slower than planned may not make it.

@@ -46,6 +46,11 @@ class TrainingDecision {
   // What follows once the records of the event are part of the state.
   void follow_up(const Event& event);
 
+  // The promised jobs that a new curve is about, each to be mended on a state that has the others'
+  // new plans.
+  std::vector<JobId> promised_with(const CurveUpdated& event) const;
+  void mend_with_new_curve(JobId job);
+
   std::vector<Record> take_records() { return std::move(records_); }
   // When the policies want to decide again; known after a TimerFired.
   Time wake_up() const { return wake_up_; }
@@ -54,6 +59,7 @@ class TrainingDecision {
   TrainingJob candidate(const PoolState& pool, std::shared_ptr<const TrainingSpec> spec) const;
   void record_verdict(JobId job, Verdict verdict);
   bool is_active(JobId job);
+  void leave_useless_sizes(const CurveUpdated& event);
   void judge_waiting(const CurveUpdated& event);
   void mend_pool_of(NodeId node);
   void mend(JobId job);

@@ -130,7 +130,11 @@ Event any_training_event(const History& history, Time now, bool is_slow) {
     default: {
       const NodeId node{*rc::gen::inRange<std::uint64_t>(0, history.cluster().nodes.size() + 2)};
       if (!is_slow) return {now, TimerFired{}};
-      switch (*rc::gen::inRange(0, 5)) {
+      switch (*rc::gen::inRange(0, 7)) {
+        case 5:
+        case 6:
+          return {now, CurveUpdated{PoolIndex{0}, *rc::gen::element(kLinear, kKnee, kLarge),
+                                    testing::any_curve(8)}};
         case 0:
           return {now, NodeLost{node}};
         case 1:
@@ -372,6 +376,88 @@ TEST(TrainingCore, a_job_without_a_curve_waits_and_is_answered_when_it_comes) {
   ASSERT_EQ(answered.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<PromiseMade>(answered[1].what));
   EXPECT_EQ(history.state().job(JobId{1}).phase, TrainingPhase::promised);
+}
+
+// Whatever was told, and in whatever order: no speed is counted twice.
+RC_GTEST_PROP(TrainingCore, a_job_runs_at_its_speed_times_the_newest_curve, ()) {
+  History history{"weir", 1, 8};
+  TrainingSpec spec = a_spec(kLinear, 1'000'000, 0);
+  spec.deadline_kind = DeadlineKind::none;
+  history.tell(TrainingSubmitted{spec});
+  history.tell(TimerFired{});
+  Curve newest = *history.state().pools.front().curves.at(kLinear);
+  std::int64_t done = 0;
+  for (int i = 0; i < 12; ++i) {
+    history.now += from_seconds(testing::between<std::int64_t>(1, 60));
+    if (*rc::gen::arbitrary<bool>()) {
+      newest = testing::any_curve(8);
+      history.tell(CurveUpdated{PoolIndex{0}, kLinear, newest});
+      RC_ASSERT(history.state().job(JobId{1}).speed_permille == 1000);
+    } else {
+      done += testing::between<std::int64_t>(0, 2000);
+      history.tell(ProgressReported{JobId{1}, work_of_iterations(done)});
+    }
+    const TrainingJob& job = history.state().job(JobId{1});
+    if (!job.block.is_none()) {
+      const std::int64_t full = newest.rate_at(static_cast<std::int32_t>(job.block.size)).value;
+      RC_ASSERT(job.rate().value == std::max<std::int64_t>(1, full * job.speed_permille / 1000));
+    }
+    history.tell(TimerFired{});
+    RC_ASSERT(history.state().job(JobId{1}).level() != kPaused);
+  }
+}
+
+TEST(TrainingCore, what_a_job_did_before_a_new_curve_it_did_at_the_old_rate) {
+  History history{"weir", 1, 1};
+  TrainingSpec spec = a_spec(kLinear, 100'000, 0);
+  spec.deadline_kind = DeadlineKind::none;
+  history.tell(TrainingSubmitted{spec});
+  history.tell(TimerFired{});
+  history.tell(RanksReady{JobId{1}, 1});
+  history.now += from_seconds(100);
+  history.tell(CurveUpdated{PoolIndex{0}, kLinear, testing::a_curve({{1, 40}})});
+  const TrainingJob& job = history.state().job(JobId{1});
+  EXPECT_EQ(job.left, work_of_iterations(99'000));
+  EXPECT_EQ(job.left_at(history.now + from_seconds(10)), work_of_iterations(98'600));
+}
+
+TEST(TrainingCore, a_promise_that_a_new_curve_breaks_is_mended_or_announced) {
+  for (const std::int64_t rate : {7, 2}) {
+    History history{"weir", 1, 4};
+    // 1000 seconds for what takes 500 on one GPU.
+    history.tell(TrainingSubmitted{a_spec(kLinear, 5'000, 2000)});
+    history.tell(TimerFired{});
+    history.now += from_seconds(10);
+    const auto records = history.tell(
+        CurveUpdated{PoolIndex{0}, kLinear, testing::a_curve({{1, rate / 2}, {2, rate}})});
+    EXPECT_EQ(history.state().job(JobId{1}).is_at_risk, rate == 2);
+    EXPECT_EQ(testing::all_of<PromiseAtRisk>(records).size(), rate == 2 ? 1U : 0U);
+    EXPECT_EQ(testing::all_of<TimelineRevised>(records).size(), 1U);
+  }
+}
+
+TEST(TrainingCore, a_promise_at_risk_is_back_on_plan_when_a_new_curve_is_faster) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 5'000, 2000)});
+  history.tell(TimerFired{});
+  history.tell(CurveUpdated{PoolIndex{0}, kLinear, testing::a_curve({{1, 1}})});
+  ASSERT_TRUE(history.state().job(JobId{1}).is_at_risk);
+  history.tell(CurveUpdated{PoolIndex{0}, kLinear, testing::a_curve({{1, 20}})});
+  EXPECT_FALSE(history.state().job(JobId{1}).is_at_risk);
+}
+
+TEST(TrainingCore, a_size_that_a_new_curve_does_not_have_is_left_and_planned_no_more) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLinear, 20'000, 2000)});
+  history.tell(TimerFired{});
+  ASSERT_GT(history.state().job(JobId{1}).block.size, 1U);
+  history.now += from_seconds(10);
+  history.tell(CurveUpdated{PoolIndex{0}, kLinear, testing::a_curve({{1, 50}, {2, 20}})});
+  history.tell(TimerFired{});
+  const TrainingJob& job = history.state().job(JobId{1});
+  EXPECT_EQ(job.block.size, 1U);
+  EXPECT_FALSE(job.is_at_risk);
+  for (const TimelineStep& step : job.timeline.steps) EXPECT_LE(step.block.size, 1U);
 }
 
 TEST(TrainingCore, a_waiting_job_whose_deadline_has_passed_is_refused) {

@@ -38,6 +38,19 @@ void close_what_is_not_ours(PoolState& pool, std::uint32_t node) {
   }
 }
 
+// What it has done until now it did at its old rate. How much of its curve it does is seen anew: its
+// speed was a share of the old curve.
+void adopt(TrainingState& state, Time at, JobId id, const Curve& curve) {
+  const TrainingJob& active = state.job(id);
+  SizeTable sizes = size_table(curve, *active.spec, *state.pool_of(active).pool, state);
+  if (sizes.empty()) return;  // it says nothing about the sizes this job may have
+  TrainingJob& job = write(state, id);
+  job.left = job.left_at(at);
+  job.observed_at = at;
+  job.sizes = std::make_shared<const SizeTable>(std::move(sizes));
+  job.speed_permille = 1000;
+}
+
 // All that is kept of a job that is over.
 TrainingJob over(const TrainingJob& job, TrainingPhase phase) {
   TrainingJob kept;
@@ -259,6 +272,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobObserved& rec
   // From the curve itself again: rounding must not add up.
   const PoolState& pool = pool_for(state, job);
   const SizeTable full = size_table(*pool.curves.at(job.spec->curve), *job.spec, *pool.pool, state);
+  if (full.empty()) return;  // a curve it did not adopt
   job.sizes = std::make_shared<const SizeTable>(at_speed(full, record.speed_permille));
   job.speed_permille = record.speed_permille;
 }
@@ -267,10 +281,12 @@ void evolve(TrainingState& state, Time, const Reason&, const PromiseAtRisk& reco
   write(state, record.job).is_at_risk = true;
 }
 
-void evolve(TrainingState& state, Time, const Reason&, const CurveAdopted& record) {
+void evolve(TrainingState& state, Time at, const Reason&, const CurveAdopted& record) {
   PoolState& pool = *state.find_pool(record.pool);
   pool.curves[record.key] = record.curve;
-  // Jobs that run keep the sizes they were planned with; what they really do is observed.
+  for (const JobId id : pool.active) {
+    if (state.job(id).spec->curve == record.key) adopt(state, at, id, *record.curve);
+  }
   for (std::size_t i = state.jobs.size(); i-- > 0;) {
     const TrainingJob& waiting = state.jobs[i];
     if (waiting.phase != TrainingPhase::waits_for_curve || waiting.spec->curve != record.key)
