@@ -23,6 +23,8 @@ constexpr Duration kProgressEvery = std::chrono::seconds{10};
 constexpr std::size_t kMostAtOnce = 2048;
 constexpr std::size_t kMostForgotten = 5000;
 constexpr std::uint32_t kMostLosses = 5;
+// Saying "start me again" so often in a row without a step in between is no better than failing.
+constexpr std::uint32_t kMostResumesForNothing = 5;
 constexpr std::size_t kKeyMarks = std::size_t{1} << 24;  // 2 MiB of bits
 
 double seconds_since(Stopwatch::time_point start) {
@@ -34,6 +36,13 @@ SubmitAnswer unavailable_submission(std::string why) {
   answer.kind = SubmitAnswer::Kind::unavailable;
   answer.errors.add({"", 0, "", std::move(why), "try again later"});
   return answer;
+}
+
+std::string how_it_ended(const RunEnded& end) {
+  if (end.succeeded()) return "well";
+  if (end.asks_to_resume()) return "resume";
+  if (end.kind == RunEndKind::lost) return "lost";
+  return end.kind == RunEndKind::hung ? "hung" : "failed";
 }
 
 std::string_view answer_name(const JobStatus& status) {
@@ -175,6 +184,7 @@ bool Controller::restore_live_job(JobId id) {
   live.launch = std::make_shared<const LaunchSpec>(job->launch);
   live.retries = job->retries;
   live.progress_at = now_;
+  live.heard = live.heard_at_resume = live.status.done;
   gpus_in_use_ += live.status.gpus;
   live_.emplace(id, std::move(live));
   return true;
@@ -507,19 +517,6 @@ void Controller::process(SubmitItem& item) {
   reply(std::move(answer));
 }
 
-void Controller::learn_curve(const formats::JobDocument& document) {
-  if (!document.is_training) return;
-  if (!document.throughput) return;
-  std::vector<PoolIndex> learning;
-  for (const schedule::PoolState& pool : core_->state().training.pools) {
-    const auto known = pool.curves.find(document.curve);
-    if (known == pool.curves.end() || *known->second != *document.throughput)
-      learning.push_back(pool.pool->id);
-  }
-  for (const PoolIndex pool : learning)
-    tell(CurveUpdated{pool, document.curve, *document.throughput});
-}
-
 void Controller::process(CancelItem& item) {
   if (find(item.job) != nullptr) tell(JobCancelled{item.job});
   answers_.push_back([answer = item.answer] { answer({}); });
@@ -578,40 +575,57 @@ void Controller::process(RunReport& report) {
   }
 }
 
-// Not more often than every ten seconds, or hundredth of the work.
+// Not more often than every ten seconds, or hundredth of the work, or new curve.
 void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
   if (job.status.iterations == 0) return;
   const std::int64_t done = std::clamp<std::int64_t>(progress.iterations, 0, job.status.iterations);
+  job.heard = std::max(job.heard, done);
+  const auto curve = measured_curve(job, progress);
   const bool is_news = (done - job.status.done) * 100 >= job.status.iterations ||
-                       now_ - job.progress_at >= kProgressEvery;
+                       now_ - job.progress_at >= kProgressEvery || curve;
   if (!is_news) return;
   job.progress_at = now_;
+  // What it has done it did at the old rate: that comes first.
   tell(ProgressReported{job.status.job, work_of_iterations(done)});
+  const schedule::TrainingJob& known = core_->state().training.job(job.status.job);
+  if (curve && known.spec != nullptr) tell_like_pools(known.pool, known.spec->curve, *curve);
+}
+
+// Whether the job is started again after a run that did not end well; counts the attempt.
+bool Controller::may_try_again(LiveJob& job, const RunEnded& end) const {
+  JobStatus& status = job.status;
+  if (end.kind == RunEndKind::not_started) return false;
+  if (end.kind == RunEndKind::lost) {
+    if (status.losses >= kMostLosses) return false;
+    ++status.losses;
+    return true;
+  }
+  if (end.asks_to_resume()) {
+    const bool has_worked = job.heard > std::exchange(job.heard_at_resume, job.heard);
+    job.resumes_for_nothing = has_worked ? 0 : job.resumes_for_nothing + 1;
+    if (job.resumes_for_nothing < kMostResumesForNothing) {
+      ++status.resumes;
+      return true;
+    }
+  }
+  if (status.restarts >= static_cast<std::uint32_t>(job.retries)) return false;
+  ++status.restarts;
+  return true;
 }
 
 void Controller::handle_end(LiveJob& job, const RunReport& report, const RunEnded& end) {
   job.status.exit = end.explanation;
-  const bool is_lost = end.kind == RunEndKind::lost;
   metrics_
       .counter("weir_runs_ended_total", "Runs of jobs that ended by themselves, by how.",
-               {{"how", end.succeeded() ? "well"
-                        : is_lost       ? "lost"
-                                        : "failed"}})
+               {{"how", how_it_ended(end)}})
       .add();
   if (end.succeeded()) {
     tell(JobFinished{report.job});
-    return;
-  }
-  const bool may_try_again =
-      is_lost ? job.status.losses < kMostLosses
-              : end.kind != RunEndKind::not_started &&
-                    job.status.restarts < static_cast<std::uint32_t>(job.retries);
-  if (!may_try_again) {
+  } else if (may_try_again(job, end)) {
+    tell(RanksFailed{report.job, report.generation});
+  } else {
     tell(JobFailed{report.job});
-    return;
   }
-  ++(is_lost ? job.status.losses : job.status.restarts);
-  tell(RanksFailed{report.job, report.generation});
 }
 
 void Controller::decide_if_due() {
@@ -721,23 +735,20 @@ void Controller::forget_old() {
 
 // ---- Events in, records out
 
-template <class What>
-std::vector<Record> Controller::tell(What what) {
-  constexpr bool kIsTimer = std::is_same_v<What, TimerFired>;
-  Event event{now_, std::move(what)};
+std::vector<Record> Controller::tell(decltype(Event::what) what) {
+  const Event event{now_, std::move(what)};
+  const bool is_timer = std::holds_alternative<TimerFired>(event.what);
+  const bool is_report = std::holds_alternative<ProgressReported>(event.what) ||
+                         std::holds_alternative<RanksReady>(event.what);
   std::vector<Record> records = core_->handle(event);
   for (const Record& record : records) {
     obey(record);
-    if constexpr (!kIsTimer && !std::is_same_v<What, ProgressReported> &&
-                  !std::is_same_v<What, RanksReady>) {
-      needs_decision_ = needs_decision_ || !std::holds_alternative<EventIgnored>(record.what);
-    } else {
-      needs_decision_ =
-          needs_decision_ || (!kIsTimer && std::holds_alternative<TimelineRevised>(record.what));
-    }
+    const bool asks_for_more = is_report ? std::holds_alternative<TimelineRevised>(record.what)
+                                         : !std::holds_alternative<EventIgnored>(record.what);
+    needs_decision_ = needs_decision_ || (!is_timer && asks_for_more);
   }
   // An event that nothing follows from leaves no trace: the state is as it was.
-  if (!records.empty()) batch_.decisions.push_back({std::move(event), records});
+  if (!records.empty()) batch_.decisions.push_back({event, records});
   return records;
 }
 
@@ -747,6 +758,7 @@ Controller::LiveJob* Controller::find(JobId job) {
 }
 
 void Controller::obey(const Record& record) {
+  if (const auto* adopted = std::get_if<CurveAdopted>(&record.what)) show_speeds(*adopted);
   const auto id = job_of(record);
   if (!id) return;
   if (const auto* accepted = std::get_if<TrainingAccepted>(&record.what)) {
@@ -801,7 +813,7 @@ RunOrder Controller::order_for(const LiveJob& job, JobId id, std::uint32_t gener
                                GpuBlock block) const {
   const PoolIndex pool = core_->state().training.job(id).pool;
   return {id, generation, addresses(pool, block), job.launch,
-          job.status.restarts + job.status.losses};
+          job.status.restarts + job.status.losses + job.status.resumes};
 }
 
 }  // namespace weir::control

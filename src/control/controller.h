@@ -24,6 +24,7 @@
 #include "control/dry_run.h"
 #include "control/job_status.h"
 #include "control/live_clock.h"
+#include "control/measured_rates.h"
 #include "control/metrics.h"
 #include "control/store.h"
 #include "control/worker_thread.h"
@@ -166,7 +167,12 @@ class Controller final : public EngineListener {
     std::shared_ptr<const LaunchSpec> launch;
     std::int32_t retries = 0;
     Time progress_at;
-    bool is_changed = false;  // in the batch at hand
+    RunRate rate;  // of the generation `rate_of`
+    std::uint32_t rate_of = 0;
+    std::int64_t heard = 0;                 // the most iterations it has told of
+    std::int64_t heard_at_resume = 0;       // when it last asked to be started again
+    std::uint32_t resumes_for_nothing = 0;  // in a row
+    bool is_changed = false;                // in the batch at hand
     bool has_newer_run =
         false;  // it finished while it was being changed: what began since must stop
   };
@@ -196,7 +202,12 @@ class Controller final : public EngineListener {
   void process(SnapshotItem& item);
   void handle_end(LiveJob& job, const RunReport& report, const RunEnded& end);
   void handle_progress(LiveJob& job, const RunProgress& progress);
+  bool may_try_again(LiveJob& job, const RunEnded& end) const;
   void learn_curve(const formats::JobDocument& document);
+  std::optional<Curve> measured_curve(LiveJob& job, const RunProgress& progress);
+  void tell_like_pools(PoolIndex pool, const CurveKey& key, const Curve& curve);
+  GpuModelId gpu_of(PoolIndex pool) const;
+  void show_speeds(const CurveAdopted& adopted);
   void notice_clock();
   void introduce();
   void decide_if_due();
@@ -206,8 +217,7 @@ class Controller final : public EngineListener {
   void take_snapshot_if_due();
   void forget_old();
 
-  template <class What>
-  std::vector<Record> tell(What what);
+  std::vector<Record> tell(decltype(Event::what) what);
   void obey(const Record& record);
   LiveJob* find(JobId job);
   RunOrder order_for(const LiveJob& job, JobId id, std::uint32_t generation, GpuBlock block) const;
@@ -225,6 +235,7 @@ class Controller final : public EngineListener {
   const ClockSource* clocks_ = nullptr;
   Recovery recovered_;
   std::unordered_map<JobId, LiveJob> live_;
+  MeasuredRates measured_;
   Time now_;
   Time decide_after_ = Time::min();
   bool needs_decision_ = true;

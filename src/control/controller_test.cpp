@@ -281,6 +281,56 @@ TEST(Controller, ALostRunIsNotTheJobsFault) {
   EXPECT_EQ(rig.phase(job), "failed") << "it does not go on for ever";
 }
 
+const RunEnded kSavedAndAsksToResume{RunEndKind::exited, kResumeCode, "exit code 143"};
+
+TEST(Controller, AJobThatHasSavedAndAsksForItIsStartedAgainForNothing) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(training("t", ""));
+  rig.settle();
+  for (std::uint32_t generation = 1; generation <= 12; ++generation) {
+    rig.report(job, generation, RunProgress{generation * 10});
+    rig.report(job, generation, kSavedAndAsksToResume);
+    ASSERT_EQ(rig.phase(job), "running") << generation;
+  }
+  EXPECT_EQ(rig.job(job).at("resumes"), 12);
+  EXPECT_EQ(rig.job(job).at("restarts"), 0);
+  EXPECT_EQ(rig.engine().orders_of(job).back().restarts, 12u);
+}
+
+TEST(Controller, AskingToBeStartedAgainWithoutAStepInBetweenIsFailing) {
+  for (const int retries : {0, 1}) {
+    Rig rig{small_cluster(1, 1)};
+    const JobId job = rig.accept(training("t", ",\"retries\":" + std::to_string(retries)));
+    rig.settle();
+    rig.report(job, 1, RunProgress{10});
+    std::uint32_t generation = 1;
+    rig.report(job, generation++, kSavedAndAsksToResume);  // it had worked
+    for (int i = 1; i < 5; ++i) {
+      rig.report(job, generation++, kSavedAndAsksToResume);
+      ASSERT_EQ(rig.phase(job), "running") << i;
+    }
+    rig.report(job, generation++, kSavedAndAsksToResume);
+    EXPECT_EQ(rig.phase(job), retries == 0 ? "failed" : "running");
+    EXPECT_EQ(rig.job(job).at("restarts"), retries);
+    if (retries == 0) continue;
+    rig.report(job, generation++, kSavedAndAsksToResume);
+    EXPECT_EQ(rig.phase(job), "failed");
+  }
+}
+
+TEST(Controller, AJobThatHangsHasFailed) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(training("t", R"(,"retries":1)"));
+  rig.settle();
+  const RunEnded hung{RunEndKind::hung, 0, "no step for 5m"};
+  rig.report(job, 1, hung);
+  EXPECT_EQ(rig.phase(job), "running");
+  EXPECT_EQ(rig.job(job).at("restarts"), 1);
+  rig.report(job, 2, hung);
+  EXPECT_EQ(rig.phase(job), "failed");
+  EXPECT_EQ(rig.job(job).at("exit"), "no step for 5m");
+}
+
 TEST(Controller, ProgressIsWrittenWhenItIsNews) {
   Rig rig{small_cluster(1, 1)};
   const JobId job = rig.accept(training("t", ""));

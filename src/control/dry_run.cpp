@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/dry_run.h"
 
+#include "control/measured_rates.h"
+
 namespace weir::control {
 namespace {
 
@@ -8,10 +10,13 @@ std::vector<Record> ask(schedule::State state, const schedule::CoreConfig& confi
                         const TrainingSpec& spec, const Curve* curve) {
   schedule::Core core{config, std::move(state)};
   if (curve != nullptr) {
-    std::vector<PoolIndex> pools;
-    for (const auto& pool : core.state().training.pools) pools.push_back(pool.pool->id);
-    for (const PoolIndex pool : pools)
-      core.handle(Event{now, CurveUpdated{pool, spec.curve, *curve}});
+    std::vector<CurveUpdated> updates;
+    for (const auto& pool : core.state().training.pools) {
+      const auto known = pool.curves.find(spec.curve);
+      const Curve* before = known == pool.curves.end() ? nullptr : known->second.get();
+      updates.push_back({pool.pool->id, spec.curve, curve_when_stated(before, *curve)});
+    }
+    for (CurveUpdated& update : updates) core.handle(Event{now, std::move(update)});
   }
   return core.handle(Event{now, TrainingSubmitted{spec}});
 }

@@ -203,6 +203,7 @@ JobStatus status_from(const nlohmann::json& json) {
   status.nodes = json.value("nodes", std::vector<std::string>{});
   status.generation = json.at("generation").get<std::uint32_t>();
   status.restarts = json.at("restarts").get<std::uint32_t>();
+  status.resumes = json.value("resumes", std::uint32_t{0});
   status.losses = json.value("losses", std::uint32_t{0});
   status.iterations = json.value("iterations", std::int64_t{0});
   status.done = json.value("done", std::int64_t{0});
@@ -267,6 +268,7 @@ std::string to_json(const JobStatus& status) {
   }
   object.number("generation", status.generation);
   object.number("restarts", status.restarts);
+  if (status.resumes > 0) object.number("resumes", status.resumes);
   if (status.losses > 0) object.number("losses", status.losses);
   if (status.iterations > 0) {
     object.number("iterations", status.iterations);

@@ -47,6 +47,7 @@ struct JobStatus {
   std::vector<std::string> nodes;
   std::uint32_t generation = 0;
   std::uint32_t restarts = 0;
+  std::uint32_t resumes = 0;    // times it saved and asked to be started again
   std::uint32_t losses = 0;     // runs that were lost, not failed
   std::int64_t iterations = 0;  // 0: not a training job
   std::int64_t done = 0;

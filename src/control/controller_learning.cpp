@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the loop learns from life, and what users say of their jobs: curves.
+#include "control/controller.h"
+#include "control/measured_rates.h"
+
+namespace weir::control {
+namespace {
+
+const Curve* find_curve(const schedule::PoolState& pool, const CurveKey& key) {
+  const auto known = pool.curves.find(key);
+  return known == pool.curves.end() ? nullptr : known->second.get();
+}
+
+}  // namespace
+
+void Controller::learn_curve(const formats::JobDocument& document) {
+  if (!document.is_training || !document.throughput) return;
+  std::vector<CurveUpdated> news;
+  for (const schedule::PoolState& pool : core_->state().training.pools) {
+    const Curve* known = find_curve(pool, document.curve);
+    Curve after = curve_when_stated(known, *document.throughput);
+    if (known == nullptr || *known != after)
+      news.push_back({pool.pool->id, document.curve, std::move(after)});
+  }
+  for (CurveUpdated& curve : news) tell(std::move(curve));
+}
+
+// A new curve, if this report says that the known one is not what the job does.
+std::optional<Curve> Controller::measured_curve(LiveJob& job, const RunProgress& progress) {
+  const schedule::TrainingJob& known = core_->state().training.job(job.status.job);
+  if (known.spec == nullptr || job.status.gpus == 0) return std::nullopt;
+  if (std::exchange(job.rate_of, job.status.generation) != job.status.generation) job.rate = {};
+  if (!job.rate.hear(progress)) return std::nullopt;
+  return measured_.hear(
+      {gpu_of(known.pool), known.spec->curve}, static_cast<std::int32_t>(job.status.gpus), job.rate,
+      find_curve(core_->state().training.pool_of(known), known.spec->curve), now_);
+}
+
+GpuModelId Controller::gpu_of(PoolIndex pool) const {
+  for (const Node& node : config_.cluster.nodes) {
+    if (node.pool == pool && node.gpu_count > 0) return node.model;
+  }
+  return kNoGpuModel;
+}
+
+// What was learnt on a kind of GPU holds wherever there are such.
+void Controller::tell_like_pools(PoolIndex pool, const CurveKey& key, const Curve& curve) {
+  std::vector<PoolIndex> alike;
+  for (const schedule::PoolState& other : core_->state().training.pools) {
+    if (gpu_of(other.pool->id) == gpu_of(pool)) alike.push_back(other.pool->id);
+  }
+  for (const PoolIndex other : alike) tell(CurveUpdated{other, key, curve});
+}
+
+// How fast jobs are is a share of their curve, which is another one now.
+void Controller::show_speeds(const CurveAdopted& adopted) {
+  const schedule::TrainingState& training = core_->state().training;
+  for (const JobId id : training.find_pool(adopted.pool)->active) {
+    LiveJob* job = find(id);
+    if (job == nullptr || training.job(id).spec->curve != adopted.key) continue;
+    job->status.speed_permille = training.job(id).speed_permille;
+    if (!std::exchange(job->is_changed, true)) changed_.push_back(id);
+  }
+}
+
+}  // namespace weir::control

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the loop learns from the reports of jobs, and what becomes of it.
+#include <gmock/gmock.h>
+
+#include "control/controller_testing.h"
+
+namespace weir::control {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Rig;
+using ::testing::SizeIs;
+using testing::small_cluster;
+
+RunProgress progress(std::int64_t iterations, std::int64_t second) {
+  RunProgress made;
+  made.iterations = iterations;
+  made.elapsed = from_seconds(second);
+  return made;
+}
+
+std::string a_job(const std::string& name, const std::string& more = "") {
+  return R"({"name":")" + name + R"(","command":["x"],"iterations":6000,"model":"m")" + more + "}";
+}
+constexpr const char* kStated = R"(,"throughput":{"1":10,"2":19})";
+
+// The job makes so many iterations per second, for some seconds.
+void work_at(Rig& rig, JobId job, std::uint32_t generation, std::int64_t rate) {
+  rig.report(job, generation, RunReady{});
+  for (int second = 1; second <= 12; ++second) {
+    rig.clocks().pass(seconds{1});
+    rig.report(job, generation, progress(second * rate, second));
+  }
+}
+
+std::vector<std::string> measured_curves(Rig& rig) {
+  auto lines = rig.records("curve_adopted");
+  std::erase_if(lines, [](const std::string& line) {
+    return line.find("\"measured\"") == std::string::npos;
+  });
+  return lines;
+}
+
+TEST(ControllerLearning, WhatAJobReallyMakesIsItsCurve) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", kStated));
+  rig.settle();
+  work_at(rig, job, 1, 5);
+  const auto curves = measured_curves(rig);
+  ASSERT_THAT(curves, SizeIs(1));
+  EXPECT_THAT(curves[0], HasSubstr("[1,5000000]")) << "as measured";
+  EXPECT_THAT(curves[0], HasSubstr("[2,9500000]")) << "in the shape that was stated";
+  EXPECT_EQ(rig.job(job).at("speed"), 1.0) << "of the curve that is known now";
+}
+
+TEST(ControllerLearning, WhatIsStatedDoesNotOverwriteWhatWasMeasured) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", kStated));
+  rig.settle();
+  work_at(rig, job, 1, 5);
+  const std::size_t adopted = rig.records("curve_adopted").size();
+  rig.accept(a_job("again", kStated));
+  EXPECT_THAT(rig.records("curve_adopted"), SizeIs(adopted)) << "no news";
+  rig.accept(a_job("larger", R"(,"throughput":{"1":20,"4":40})"));
+  const auto curves = measured_curves(rig);
+  EXPECT_THAT(curves, SizeIs(2));
+  EXPECT_THAT(curves.back(), HasSubstr("[1,5000000],[2,9500000],[4,"));
+  // 6000 iterations take 20 minutes, not 10.
+  const auto answer = rig.submit(a_job("hasty", R"(,"deadline":"11m","throughput":{"1":10})"));
+  EXPECT_EQ(answer.kind, SubmitAnswer::Kind::refused);
+  const auto asked = rig.dry_run(a_job("hasty", R"(,"deadline":"11m","throughput":{"1":10})"));
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->answer.kind, DryRunAnswer::Kind::refused);
+}
+
+TEST(ControllerLearning, WhatWasLearntHoldsForAllPoolsWithSuchGpus) {
+  Cluster cluster = small_cluster(3, 1);
+  cluster.nodes[1].pool = cluster.pool_named("second");
+  cluster.nodes[2].pool = cluster.pool_named("third");
+  cluster.nodes[2].model = *cluster.models.intern("another");
+  Rig rig{std::move(cluster)};
+  const JobId job = rig.accept(a_job("t", kStated));
+  rig.settle();
+  work_at(rig, job, 1, 5);
+  EXPECT_THAT(measured_curves(rig), SizeIs(2));
+}
+
+TEST(ControllerLearning, ACurveSurvivesARestart) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", kStated));
+  rig.settle();
+  work_at(rig, job, 1, 5);
+  rig.restart();
+  EXPECT_EQ(rig.submit(a_job("hasty", R"(,"deadline":"11m")")).kind, SubmitAnswer::Kind::refused);
+}
+
+TEST(ControllerLearning, ProgramsThatDoNotTrainAreNotMeasured) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(R"({"name":"p","command":["x"],"duration":"6m"})");
+  rig.settle();
+  work_at(rig, job, 1, 5);
+  EXPECT_THAT(measured_curves(rig), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weir::control

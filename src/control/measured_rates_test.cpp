@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/measured_rates.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "schedule/training_testing.h"
+
+namespace weir::control {
+namespace {
+
+using schedule::testing::a_curve;
+using schedule::testing::any_curve;
+using schedule::testing::at_second;
+using schedule::testing::between;
+using schedule::testing::per_second;
+
+RunProgress progress(std::int64_t iterations, std::int64_t second) {
+  RunProgress made;
+  made.iterations = iterations;
+  made.elapsed = from_seconds(second);
+  return made;
+}
+
+const MeasuredRates::Key kKey{GpuModelId{1}, {"bert", 32}};
+
+// A run that makes so many iterations per second, for so long.
+RunRate run_at(std::int64_t rate, std::int64_t seconds = 20) {
+  RunRate run;
+  for (std::int64_t second = 3; second <= 3 + seconds; ++second)
+    run.hear(progress(second * rate, second));
+  return run;
+}
+
+TEST(RunRate, is_believed_after_some_steps_and_some_time_without_the_start) {
+  RunRate run;
+  EXPECT_FALSE(run.hear(progress(1, 40))) << "the first took long: it loaded its data";
+  EXPECT_FALSE(run.hear(progress(30, 44))) << "too soon";
+  EXPECT_EQ(run.hear(progress(51, 45)), per_second(10));
+  RunRate slow;
+  EXPECT_FALSE(slow.hear(progress(1, 1)));
+  EXPECT_FALSE(slow.hear(progress(5, 100))) << "four steps";
+  EXPECT_EQ(slow.hear(progress(6, 251)), IterationRate{20'000});
+}
+
+TEST(RunRate, is_of_late) {
+  RunRate run;
+  for (std::int64_t second = 1; second <= 600; ++second) run.hear(progress(second * 10, second));
+  for (std::int64_t second = 601; second <= 800; ++second)
+    run.hear(progress(6000 + (second - 600) * 3, second));
+  EXPECT_EQ(run.rate(), per_second(3));
+}
+
+TEST(RunRate, a_job_that_goes_back_to_a_checkpoint_is_measured_anew) {
+  RunRate run = run_at(10);
+  EXPECT_FALSE(run.hear(progress(5, 30)));
+  EXPECT_EQ(run.hear(progress(15, 40)), per_second(1));
+}
+
+TEST(RunRate, an_engine_that_does_not_tell_the_time_is_not_believed) {
+  RunRate run;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(run.hear(progress(i, 0)));
+}
+
+RC_GTEST_PROP(RunRate, a_steady_run_has_its_rate_whenever_it_reports, ()) {
+  const auto rate = between<std::int64_t>(1, 1000);
+  RunRate run;
+  std::int64_t second = between<std::int64_t>(0, 100);
+  for (int i = 0; i < 30; ++i) {
+    const auto seen = run.hear(progress(second * rate, second));
+    if (seen) RC_ASSERT(*seen == per_second(rate));
+    second += between<std::int64_t>(0, 90);
+  }
+}
+
+TEST(Merged, other_sizes_are_scaled_as_the_nearest_measured_one_asks_for) {
+  const Curve shape = a_curve({{1, 10}, {2, 18}, {4, 30}, {8, 40}});
+  const std::vector<CurvePoint> measured{{1, per_second(5)}, {4, per_second(60)}};
+  const Curve curve = merged(shape, measured);
+  EXPECT_EQ(curve.origin(), CurveOrigin::measured);
+  EXPECT_EQ(curve.rate_at(1), per_second(5));
+  EXPECT_EQ(curve.rate_at(2), per_second(9)) << "of two that are as near, the smaller";
+  EXPECT_EQ(curve.rate_at(4), per_second(60));
+  EXPECT_EQ(curve.rate_at(8), per_second(80));
+}
+
+TEST(Merged, sizes_that_have_nothing_in_common_stay_as_they_are) {
+  const std::vector<CurvePoint> measured{{1, per_second(5)}};
+  EXPECT_EQ(merged(a_curve({{2, 18}}), measured).rate_at(2), per_second(18));
+  EXPECT_EQ(merged(Curve{}, measured).rate_at(1), per_second(5));
+}
+
+RC_GTEST_PROP(Merged, one_measured_size_moves_the_whole_curve, ()) {
+  const Curve shape = any_curve();
+  const auto times = between<std::int64_t>(1, 10);
+  const CurvePoint seen = shape.measured()[between<std::size_t>(0, shape.measured().size())];
+  const std::vector<CurvePoint> measured{{seen.gpus, IterationRate{seen.rate.value * times}}};
+  const Curve curve = merged(shape, measured);
+  RC_ASSERT(curve.measured().size() == shape.measured().size());
+  for (const CurvePoint& point : shape.measured())
+    RC_ASSERT(curve.rate_at(point.gpus).value == point.rate.value * times);
+}
+
+TEST(CurveWhenStated, only_what_was_not_measured_is_believed) {
+  const Curve known = merged(Curve{}, std::vector<CurvePoint>{{1, per_second(5)}});
+  const Curve curve = curve_when_stated(&known, a_curve({{1, 10}, {2, 18}}));
+  EXPECT_EQ(curve.origin(), CurveOrigin::measured);
+  EXPECT_EQ(curve.rate_at(1), per_second(5));
+  EXPECT_EQ(curve.rate_at(2), per_second(9));
+  EXPECT_EQ(curve_when_stated(&known, a_curve({{1, 10}})), known);
+  EXPECT_EQ(curve_when_stated(nullptr, a_curve({{1, 10}})).rate_at(1), per_second(10));
+}
+
+TEST(MeasuredRates, tells_what_is_news) {
+  MeasuredRates rates;
+  const Curve stated = a_curve({{1, 10}, {2, 19}});
+  RunRate run = run_at(10);
+  const auto first = rates.hear(kKey, 1, run, &stated, at_second(20));
+  ASSERT_TRUE(first) << "as stated, but measured";
+  EXPECT_EQ(first->origin(), CurveOrigin::measured);
+  EXPECT_EQ(first->rate_at(2), per_second(19));
+  EXPECT_FALSE(rates.hear(kKey, 1, run, &*first, at_second(100))) << "no news";
+  RunRate same = run_at(10);
+  EXPECT_TRUE(rates.hear(kKey, 4, same, &*first, at_second(200))) << "a size nobody had seen";
+}
+
+TEST(MeasuredRates, tells_not_too_often) {
+  MeasuredRates rates;
+  const Curve stated = a_curve({{1, 10}});
+  RunRate run = run_at(5);
+  EXPECT_TRUE(rates.hear(kKey, 1, run, nullptr, at_second(20)));
+  EXPECT_FALSE(rates.hear(kKey, 1, run, &stated, at_second(49)));
+  EXPECT_TRUE(rates.hear(kKey, 1, run, &stated, at_second(50)));
+  const MeasuredRates::Key other{GpuModelId{2}, kKey.curve};
+  EXPECT_TRUE(rates.hear(other, 1, run, &stated, at_second(50))) << "another kind of GPU";
+}
+
+TEST(MeasuredRates, runs_are_averaged_and_what_is_known_from_before_a_restart_counts) {
+  MeasuredRates rates;
+  RunRate run = run_at(10);
+  const Curve first = *rates.hear(kKey, 1, run, nullptr, at_second(0));
+  RunRate next = run_at(20);
+  const Curve second = *rates.hear(kKey, 1, next, &first, at_second(100));
+  EXPECT_EQ(second.rate_at(1), per_second(15));
+  EXPECT_FALSE(rates.hear(kKey, 1, next, &second, at_second(200))) << "the same run, once";
+  MeasuredRates after_restart;
+  RunRate third = run_at(5);
+  EXPECT_EQ(after_restart.hear(kKey, 1, third, &second, at_second(300))->rate_at(1),
+            per_second(10));
+}
+
+}  // namespace
+}  // namespace weir::control
