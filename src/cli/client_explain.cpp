@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,20 @@ tl::unexpected<Error> unreadable(const Error& error, std::uint64_t line) {
   return tl::unexpected(Error{ErrorCode::failure, std::move(details)});
 }
 
+std::optional<report::JobStory::Throughput> throughput_of(const ApiJson& job) {
+  const auto curve = job.find("curve");
+  if (curve == job.end() || !curve->is_object() || !curve->contains("rates")) return std::nullopt;
+  report::JobStory::Throughput made{text_in(*curve, "origin"), {}};
+  for (const auto& [gpus, rate] : curve->at("rates").items()) {
+    if (!rate.is_number()) continue;
+    made.rates.push_back({static_cast<std::int32_t>(std::strtol(gpus.c_str(), nullptr, 10)),
+                          IterationRate{static_cast<std::int64_t>(rate.get<double>() * 1e6)}});
+  }
+  std::sort(made.rates.begin(), made.rates.end(),
+            [](const CurvePoint& a, const CurvePoint& b) { return a.gpus < b.gpus; });
+  return made;
+}
+
 }  // namespace
 
 Result<LiveStory> story_from_server(const std::string& job, const OptionValues& options,
@@ -78,6 +93,7 @@ Result<LiveStory> story_from_server(const std::string& job, const OptionValues& 
   }
   const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   if (!story->ended) story->told_until = now;
+  if (auto planned_with = throughput_of(*known)) story->throughput = std::move(planned_with);
   const schedule::TrainingPolicy* policy = schedule::find_training_policy(header->policy);
   return LiveStory{std::move(*story),
                    {header->pools,

@@ -54,6 +54,33 @@ std::string nodes_of(const ApiJson& job) {
   return text;
 }
 
+// "2.5 on 1, 4.8 on 2 GPUs, measured"
+std::string curve_of(const ApiJson& job) {
+  if (!job.contains("curve") || !job["curve"].is_object()) return "";
+  const ApiJson& curve = job["curve"];
+  if (!curve.contains("rates") || !curve["rates"].is_object()) return "";
+  std::string text;
+  for (const auto& [gpus, rate] : curve["rates"].items()) {
+    if (!rate.is_number()) continue;
+    text += fmt::format("{}{:.3g} on {}", text.empty() ? "" : ", ", rate.get<double>(), gpus);
+  }
+  return text.empty() ? "" : fmt::format("{} GPUs, {}", text, text_in(curve, "origin"));
+}
+
+// "4.2 s: save 0.3, stop 0.1, ..., warm"; waiting and working on are not counted.
+std::string last_change_of(const ApiJson& job) {
+  if (!job.contains("last_change") || !job["last_change"].is_object()) return "";
+  std::string parts;
+  double lost = 0;
+  for (const auto& [part, time] : job["last_change"].items()) {
+    if (!time.is_number() || time.get<double>() <= 0) continue;
+    if (part != "announce" && part != "wait") lost += time.get<double>();
+    parts += fmt::format("{}{} {:.2f}", parts.empty() ? "" : ", ", part, time.get<double>());
+  }
+  return fmt::format("{:.2f} s: {}{}", lost, parts,
+                     truth_in(job["last_change"], "warm") ? ", warm" : "");
+}
+
 }  // namespace
 
 bool is_over(const ApiJson& job) {
@@ -81,7 +108,9 @@ std::string dry_run_sentence(const std::string& name, const ApiJson& answer) {
   if (what == "promised") {
     text += fmt::format("promised by {}", clock_in(answer, "deadline", "its deadline"));
   } else if (what == "waiting") {
-    text += "waiting: nobody knows yet how fast it runs";
+    text +=
+        "waiting: nobody knows yet how fast it runs; state its throughput, or let it be measured "
+        "first with profile: true";
   } else {
     text += "queued without a promise";
   }
@@ -172,8 +201,17 @@ std::string job_details(const ApiJson& job) {
   if (job.contains("speed") && job["speed"].is_number()) {
     line("speed", fmt::format("{:.2f} of its curve", job["speed"].get<double>()));
   }
+  const auto measured = [&](std::string_view name, const char* key, std::string_view unit) {
+    if (job.contains(key) && job[key].is_number())
+      line(name, fmt::format("{:.4g}{}", job[key].get<double>(), unit));
+  };
+  measured("rate", "rate", " iterations per second");
+  measured("loss", "loss", "");
+  line("planned with", curve_of(job));
+  line("last change", last_change_of(job));
   number("generation", "generation");
   number("restarts", "restarts");
+  number("resumes", "resumes");
   return text;
 }
 

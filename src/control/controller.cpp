@@ -183,6 +183,8 @@ bool Controller::restore_live_job(JobId id) {
   live.status = std::move(*status);
   live.launch = std::make_shared<const LaunchSpec>(job->launch);
   live.retries = job->retries;
+  live.curve = job->curve;
+  live.is_stated = job->throughput.has_value();
   live.progress_at = now_;
   live.heard = live.heard_at_resume = live.status.done;
   gpus_in_use_ += live.status.gpus;
@@ -566,7 +568,8 @@ void Controller::process(RunReport& report) {
     if (end == nullptr || !end->succeeded() || report.generation > job->status.generation) return;
     job->has_newer_run = true;
   }
-  if (std::holds_alternative<RunReady>(report.what)) {
+  if (const auto* ready = std::get_if<RunReady>(&report.what)) {
+    note_change(*job, ready->times);
     tell(RanksReady{report.job, report.generation});
   } else if (const auto* progress = std::get_if<RunProgress>(&report.what)) {
     handle_progress(*job, *progress);
@@ -585,6 +588,8 @@ void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
                        now_ - job.progress_at >= kProgressEvery || curve;
   if (!is_news) return;
   job.progress_at = now_;
+  if (const auto rate = job.rate.rate()) job.status.rate = *rate;
+  if (progress.loss) job.status.loss = progress.loss;
   // What it has done it did at the old rate: that comes first.
   tell(ProgressReported{job.status.job, work_of_iterations(done)});
   const schedule::TrainingJob& known = core_->state().training.job(job.status.job);
@@ -765,6 +770,8 @@ void Controller::obey(const Record& record) {
     LiveJob job;
     job.launch = std::make_shared<const LaunchSpec>(submitted_->document.launch);
     job.retries = submitted_->document.retries;
+    job.curve = submitted_->document.curve;
+    job.is_stated = submitted_->document.throughput.has_value();
     job.progress_at = now_;
     if (submitted_->document.is_training) job.status.iterations = accepted->spec->iterations;
     live_.emplace(*id, std::move(job));
@@ -775,6 +782,7 @@ void Controller::obey(const Record& record) {
   if (job == nullptr) return;
   const std::uint32_t had = job->status.gpus;
   follow(job->status, record, core_->state().training.job(*id).pool, Context{*this});
+  show_curve(*job, record);
   gpus_in_use_ += std::int64_t{job->status.gpus} - had;
   if (!std::exchange(job->is_changed, true)) changed_.push_back(*id);
   if (const auto* resized = std::get_if<JobResized>(&record.what)) {

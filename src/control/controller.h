@@ -166,6 +166,8 @@ class Controller final : public EngineListener {
     JobStatus status;
     std::shared_ptr<const LaunchSpec> launch;
     std::int32_t retries = 0;
+    CurveKey curve;          // of a training job
+    bool is_stated = false;  // its file has a curve
     Time progress_at;
     RunRate rate;  // of the generation `rate_of`
     std::uint32_t rate_of = 0;
@@ -206,6 +208,8 @@ class Controller final : public EngineListener {
   void learn_curve(const formats::JobDocument& document);
   std::optional<Curve> measured_curve(LiveJob& job, const RunProgress& progress);
   void tell_like_pools(PoolIndex pool, const CurveKey& key, const Curve& curve);
+  void show_curve(LiveJob& job, const Record& record);
+  void note_change(LiveJob& job, const ChangeTimes& times);
   GpuModelId gpu_of(PoolIndex pool) const;
   void show_speeds(const CurveAdopted& adopted);
   void notice_clock();

@@ -37,6 +37,44 @@ std::optional<Curve> Controller::measured_curve(LiveJob& job, const RunProgress&
       find_curve(core_->state().training.pool_of(known), known.spec->curve), now_);
 }
 
+// The curve that the answer rests on: the one known when it is given.
+void Controller::show_curve(LiveJob& job, const Record& record) {
+  const bool is_answer = std::holds_alternative<TrainingAccepted>(record.what) ||
+                         std::holds_alternative<PromiseMade>(record.what) ||
+                         std::holds_alternative<PlannedProvisionally>(record.what) ||
+                         std::holds_alternative<JobUnpromised>(record.what) ||
+                         std::holds_alternative<PromiseRefused>(record.what);
+  if (!is_answer || job.status.curve || job.status.iterations == 0) return;
+  const schedule::TrainingState& training = core_->state().training;
+  const schedule::PoolState* pool = training.find_pool(training.job(job.status.job).pool);
+  const Curve* curve = pool == nullptr ? nullptr : find_curve(*pool, job.curve);
+  if (curve == nullptr) return;
+  const bool is_its_own = job.is_stated && curve->origin() == CurveOrigin::assumed;
+  job.status.curve = ShownCurve{is_its_own ? "stated" : std::string{to_string(curve->origin())},
+                                {curve->measured().begin(), curve->measured().end()}};
+}
+
+void Controller::note_change(LiveJob& job, const ChangeTimes& times) {
+  if (times == ChangeTimes{}) return;  // nobody told
+  job.status.last_change = times;
+  if (!std::exchange(job.is_changed, true)) changed_.push_back(job.status.job);
+  const auto observe = [&](const char* part, Duration time) {
+    if (time == Duration{0}) return;
+    metrics_
+        .histogram("weir_change_seconds", "Time that changes of GPUs and starts took, by part.",
+                   {{"part", part}, {"warm", times.is_warm ? "true" : "false"}})
+        .observe(to_seconds(time));
+  };
+  observe("announce", times.announce);
+  observe("save", times.save);
+  observe("stop", times.stop);
+  observe("wait", times.wait);
+  observe("start", times.start);
+  observe("import", times.import);
+  observe("load", times.load);
+  observe("step", times.step);
+}
+
 GpuModelId Controller::gpu_of(PoolIndex pool) const {
   for (const Node& node : config_.cluster.nodes) {
     if (node.pool == pool && node.gpu_count > 0) return node.model;

@@ -76,6 +76,46 @@ TEST(ControllerLearning, WhatIsStatedDoesNotOverwriteWhatWasMeasured) {
   EXPECT_EQ(asked->answer.kind, DryRunAnswer::Kind::refused);
 }
 
+TEST(ControllerLearning, AJobShowsTheCurveItWasPlannedWith) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", kStated));
+  EXPECT_EQ(rig.job(job).at("curve").at("origin"), "stated");
+  EXPECT_EQ(rig.job(job).at("curve").at("rates").at("2"), 19);
+  rig.settle();
+  work_at(rig, job, 1, 5);
+  EXPECT_EQ(rig.job(job).at("curve").at("origin"), "stated") << "as it was then";
+  EXPECT_EQ(rig.job(job).at("rate"), 5);
+  const JobId second = rig.accept(a_job("again", kStated));
+  EXPECT_EQ(rig.job(second).at("curve").at("origin"), "measured");
+  EXPECT_EQ(rig.job(second).at("curve").at("rates").at("1"), 5);
+  const auto refused = rig.submit(a_job("hasty", R"(,"deadline":"11m")"));
+  EXPECT_THAT(refused.view, HasSubstr(R"("curve":{"origin":"measured","rates":{"1":5)"));
+  const JobId waiting =
+      rig.accept(R"({"name":"w","command":["x"],"iterations":9,"model":"new","deadline":"1h"})");
+  EXPECT_FALSE(rig.job(waiting).contains("curve"));
+  rig.accept(R"({"name":"k","command":["x"],"iterations":9,"model":"new","throughput":{"1":3}})");
+  EXPECT_EQ(rig.job(waiting).at("curve").at("origin"), "assumed");
+}
+
+TEST(ControllerLearning, ShowsWhatTheLastChangeTookAndTheLoss) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", kStated));
+  rig.settle();
+  RunReady ready;
+  ready.times.save = std::chrono::milliseconds{1500};
+  ready.times.import = seconds{2};
+  ready.times.is_warm = true;
+  rig.report(job, 1, ready);
+  EXPECT_EQ(rig.job(job).at("last_change").at("save"), 1.5);
+  EXPECT_EQ(rig.job(job).at("last_change").at("warm"), true);
+  EXPECT_THAT(rig.metrics().exposition(),
+              HasSubstr(R"(weir_change_seconds_count{part="import",warm="true"} 1)"));
+  RunProgress loss = progress(100, 3);
+  loss.loss = 0.25;
+  rig.report(job, 1, loss);
+  EXPECT_EQ(rig.job(job).at("loss"), 0.25);
+}
+
 TEST(ControllerLearning, WhatWasLearntHoldsForAllPoolsWithSuchGpus) {
   Cluster cluster = small_cluster(3, 1);
   cluster.nodes[1].pool = cluster.pool_named("second");

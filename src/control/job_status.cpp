@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -128,6 +130,22 @@ class Follower {
   const StatusContext& context_;
 };
 
+struct ChangePart {
+  const char* name;
+  Duration ChangeTimes::*time;
+};
+constexpr std::array<ChangePart, 8> kChangeParts{{{"announce", &ChangeTimes::announce},
+                                                  {"save", &ChangeTimes::save},
+                                                  {"stop", &ChangeTimes::stop},
+                                                  {"wait", &ChangeTimes::wait},
+                                                  {"start", &ChangeTimes::start},
+                                                  {"import", &ChangeTimes::import},
+                                                  {"load", &ChangeTimes::load},
+                                                  {"step", &ChangeTimes::step}}};
+
+constexpr double kMicro = 1e6;
+constexpr double kNano = 1e9;
+
 // Writes the fields of one object, in order.
 class ObjectWriter {
  public:
@@ -137,6 +155,10 @@ class ObjectWriter {
     transport::append_json_string(out_, value);
   }
   void number(std::string_view key, std::int64_t value) {
+    name(key);
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+  }
+  void fraction(std::string_view key, double value) {
     name(key);
     fmt::format_to(std::back_inserter(out_), "{}", value);
   }
@@ -162,6 +184,58 @@ class ObjectWriter {
   std::string& out_;
   bool is_first_ = true;
 };
+
+std::string curve_json(const ShownCurve& curve) {
+  std::string rates;
+  ObjectWriter sizes{rates};
+  for (const CurvePoint& point : curve.rates) {
+    sizes.fraction(fmt::format("{}", point.gpus), static_cast<double>(point.rate.value) / kMicro);
+  }
+  std::string out;
+  ObjectWriter object{out};
+  object.text("origin", curve.origin);
+  object.raw("rates", rates.empty() ? "{}" : rates + "}");
+  return out + "}";
+}
+
+std::string change_json(const ChangeTimes& times) {
+  std::string out;
+  ObjectWriter object{out};
+  for (const ChangePart& part : kChangeParts) {
+    object.fraction(part.name, static_cast<double>((times.*part.time).count()) / kNano);
+  }
+  object.truth("warm", times.is_warm);
+  return out + "}";
+}
+
+std::int64_t rounded(double value) {
+  return static_cast<std::int64_t>(value + 0.5);
+}
+
+ShownCurve curve_from(const nlohmann::json& json) {
+  ShownCurve curve{json.value("origin", std::string{}), {}};
+  for (const auto& [gpus, rate] : json.at("rates").items()) {
+    curve.rates.push_back({static_cast<std::int32_t>(std::strtol(gpus.c_str(), nullptr, 10)),
+                           IterationRate{rounded(rate.get<double>() * kMicro)}});
+  }
+  std::sort(curve.rates.begin(), curve.rates.end(),
+            [](const CurvePoint& a, const CurvePoint& b) { return a.gpus < b.gpus; });
+  return curve;
+}
+
+ChangeTimes change_from(const nlohmann::json& json) {
+  ChangeTimes times;
+  for (const ChangePart& part : kChangeParts)
+    times.*part.time = Duration{rounded(json.value(part.name, 0.0) * kNano)};
+  times.is_warm = json.value("warm", false);
+  return times;
+}
+
+std::string reason_text(const JobStatus& status) {
+  if (status.phase != ShownPhase::waiting) return to_string(status.reason);
+  return to_string(status.reason) +
+         "; state its throughput, or let it be measured first with profile: true";
+}
 
 std::optional<Time> optional_time(const nlohmann::json& json, const char* key) {
   const auto at = json.find(key);
@@ -208,6 +282,11 @@ JobStatus status_from(const nlohmann::json& json) {
   status.iterations = json.value("iterations", std::int64_t{0});
   status.done = json.value("done", std::int64_t{0});
   status.speed_permille = static_cast<std::int32_t>(json.value("speed", 1.0) * 1000 + 0.5);
+  status.rate = IterationRate{rounded(json.value("rate", 0.0) * kMicro)};
+  if (const auto loss = json.find("loss"); loss != json.end()) status.loss = loss->get<double>();
+  if (const auto curve = json.find("curve"); curve != json.end()) status.curve = curve_from(*curve);
+  if (const auto change = json.find("last_change"); change != json.end())
+    status.last_change = change_from(*change);
   status.started = optional_time(json, "started");
   status.ended = optional_time(json, "ended");
   status.exit = json.value("exit", std::string{});
@@ -218,6 +297,20 @@ JobStatus status_from(const nlohmann::json& json) {
 
 std::string_view to_string(ShownPhase phase) {
   return kPhases[static_cast<std::size_t>(phase)];
+}
+
+std::string_view to_string(CurveOrigin origin) {
+  switch (origin) {
+    case CurveOrigin::measured:
+      return "measured";
+    case CurveOrigin::profiled:
+      return "profiled";
+    case CurveOrigin::planned:
+      return "planned";
+    case CurveOrigin::assumed:
+      break;
+  }
+  return "assumed";
 }
 
 std::optional<JobId> job_of(const Record& record) {
@@ -253,7 +346,7 @@ std::string to_json(const JobStatus& status) {
   object.time("expected_start", status.expected_start);
   object.time("expected_finish", status.expected_finish);
   object.time("earliest_deadline", status.earliest_deadline);
-  object.text("reason", to_string(status.reason));
+  object.text("reason", reason_text(status));
   object.text("reason_code", formats::reason_name(status.reason.code));
   if (status.reason.detail != 0)
     object.number("reason_detail", static_cast<std::int64_t>(status.reason.detail));
@@ -273,8 +366,13 @@ std::string to_json(const JobStatus& status) {
   if (status.iterations > 0) {
     object.number("iterations", status.iterations);
     object.number("done", status.done);
-    object.raw("speed", fmt::format("{}", status.speed_permille / 1000.0));
+    object.fraction("speed", status.speed_permille / 1000.0);
+    if (status.rate.value > 0)
+      object.fraction("rate", static_cast<double>(status.rate.value) / kMicro);
+    if (status.loss && std::isfinite(*status.loss)) object.fraction("loss", *status.loss);
+    if (status.curve) object.raw("curve", curve_json(*status.curve));
   }
+  if (status.last_change) object.raw("last_change", change_json(*status.last_change));
   object.time("started", status.started);
   object.time("ended", status.ended);
   if (!status.exit.empty()) object.text("exit", status.exit);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/curve.h"
+#include "domain/engine.h"
 #include "domain/record.h"
 #include "domain/result.h"
 
@@ -28,6 +30,14 @@ std::string_view to_string(ShownPhase phase);
 constexpr bool is_over(ShownPhase phase) {
   return phase >= ShownPhase::finished;
 }
+
+// What the job was planned with when it was answered.
+struct ShownCurve {
+  std::string origin;  // "measured", "profiled", "planned", "assumed"; "stated": by its own file
+  std::vector<CurvePoint> rates;
+  friend bool operator==(const ShownCurve&, const ShownCurve&) = default;
+};
+std::string_view to_string(CurveOrigin origin);
 
 // Times are the wall clock's.
 struct JobStatus {
@@ -52,6 +62,10 @@ struct JobStatus {
   std::int64_t iterations = 0;  // 0: not a training job
   std::int64_t done = 0;
   std::int32_t speed_permille = 1000;
+  IterationRate rate;          // of late; 0: not known
+  std::optional<double> loss;  // the last it told, if it was a number
+  std::optional<ShownCurve> curve;
+  std::optional<ChangeTimes> last_change;  // of its GPUs, or its start
   std::optional<Time> started;
   std::optional<Time> ended;
   std::string exit;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <memory>
 
 namespace weir::control {
@@ -108,12 +109,29 @@ TEST_F(FollowedJob, ReadsBackAsItWasWritten) {
   tell(JobResized{JobId{7}, 3, {0, 2}}, ReasonCode::as_promised, seconds{3});
   tell(JobObserved{JobId{7}, work_of_iterations(40), kStart, 873}, ReasonCode::as_reported);
   status.restarts = 2;
+  status.resumes = 3;
+  status.rate = IterationRate{10'200'001};
+  status.loss = 0.1 + 0.2;
+  status.curve = ShownCurve{"measured", {{1, IterationRate{10'200'000}}, {16, IterationRate{1}}}};
+  status.last_change = ChangeTimes{from_seconds(1), Duration{1}, {}, {}, Duration{123'456'789}};
+  status.last_change->is_warm = true;
   status.losses = 1;
   status.exit = "killed by \"SIGSEGV\"\n";
   EXPECT_EQ(status.done, 60);
   EXPECT_EQ(read_job_status(to_json(status)).value(), status);
   tell(JobReleased{JobId{7}}, ReasonCode::failed, hours{1});
   EXPECT_EQ(read_job_status(to_json(status)).value(), status);
+}
+
+TEST_F(FollowedJob, AWaitingJobSaysWhatToWrite) {
+  status.phase = ShownPhase::waiting;
+  EXPECT_THAT(to_json(status), HasSubstr("state its throughput"));
+  EXPECT_THAT(to_json(status), HasSubstr("profile: true"));
+}
+
+TEST_F(FollowedJob, ALossThatIsNoNumberIsNotShown) {
+  status.loss = std::nan("");
+  EXPECT_THAT(to_json(status), Not(HasSubstr("loss")));
 }
 
 TEST(JobStatus, BrokenTextIsAnError) {

@@ -60,7 +60,20 @@ void JobStoryCollector::note(const Record& record, const TrainingAccepted& accep
   (has_name ? by_name_ : by_number_) = std::move(candidate);
 }
 
-void JobStoryCollector::answer(JobStory& story, JobStory::Answer answer, const Record& record) {
+// Curves of a table are the same for all jobs and say nothing about this one.
+void JobStoryCollector::note_throughput(JobStory& story) const {
+  const auto curve = curves_.find({story.pool, story.spec->curve});
+  if (story.throughput || story.spec->in_one_piece || curve == curves_.end()) return;
+  const CurveOrigin origin = curve->second->origin();
+  if (origin != CurveOrigin::measured && origin != CurveOrigin::assumed) return;
+  const auto rates = curve->second->measured();
+  story.throughput = JobStory::Throughput{origin == CurveOrigin::measured ? "measured" : "assumed",
+                                          {rates.begin(), rates.end()}};
+}
+
+void JobStoryCollector::answer(JobStory& story, JobStory::Answer answer,
+                               const Record& record) const {
+  note_throughput(story);
   story.answer = answer;
   story.answer_reason = record.reason;
   story.answered = record.at;

@@ -33,11 +33,19 @@ struct JobStory {
     Reason reason;
   };
 
+  // What it was planned with.
+  struct Throughput {
+    std::string origin;  // "measured", "assumed", "stated" by its own file, ...
+    std::vector<CurvePoint> rates;
+  };
+
   JobId id;
   PoolIndex pool;
   std::shared_ptr<const TrainingSpec> spec;
   Time came;  // when the scheduler heard of it
   bool waits_for_curve = false;
+
+  std::optional<Throughput> throughput;  // unless it is from a table
 
   Answer answer = Answer::none;
   Reason answer_reason;
@@ -85,7 +93,8 @@ class JobStoryCollector {
     std::optional<Time> observed;
   };
   Candidate* find(JobId job);
-  static void answer(JobStory& story, JobStory::Answer answer, const Record& record);
+  void answer(JobStory& story, JobStory::Answer answer, const Record& record) const;
+  void note_throughput(JobStory& story) const;
 
   template <class Other>
   void note(const Record&, const Other&) {}

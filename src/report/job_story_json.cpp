@@ -79,6 +79,12 @@ Result<std::string> story_json(const JobStory& story, const StoryContext& contex
     json["expected_start_s"] = seconds(story.expected_start);
     json["expected_finish_s"] = seconds(story.expected_finish);
   }
+  if (story.throughput) {
+    Json rates = Json::object();
+    for (const CurvePoint& point : story.throughput->rates)
+      rates[std::to_string(point.gpus)] = static_cast<double>(point.rate.value) / 1e6;
+    json["throughput"] = {{"origin", story.throughput->origin}, {"rates", std::move(rates)}};
+  }
   json["made_room"] = story.made_room;
   json["plans"] = Json::array();
   for (const JobStory::Plan& plan : story.plans)

@@ -73,6 +73,33 @@ TEST_F(Story, TellsAskedAnswerPlanChangesAndEnd) {
             "It finished at 8m, 2m before its deadline.\n");
 }
 
+TEST_F(Story, SaysWhichThroughputItWasPlannedWith) {
+  const CurveKey bert{"bert", 64};
+  const auto know = [&](std::int64_t rate, CurveOrigin origin) {
+    const std::vector<CurvePoint> points{{1, IterationRate{rate}}, {2, IterationRate{18'900'000}}};
+    CurveAdopted adopted;
+    adopted.key = bert;
+    adopted.curve = std::make_shared<const Curve>(points, origin);
+    hear(0, adopted);
+  };
+  know(10'200'000, CurveOrigin::measured);
+  hear(60, accepted(2, "a"));
+  hear(60, JobUnpromised{JobId{2}}, {ReasonCode::no_promise_asked, 0});
+  know(1, CurveOrigin::measured);
+  hear(70, PromiseAtRisk{JobId{2}, at(900)});
+  EXPECT_THAT(
+      text(),
+      HasSubstr("It was planned with measured throughput: 10.2 it/s on 1 GPU, 18.9 on 2.\n"));
+  know(10'200'000, CurveOrigin::assumed);
+  hear(80, accepted(3, "a"));
+  hear(80, JobUnpromised{JobId{3}}, {ReasonCode::no_promise_asked, 0});
+  EXPECT_THAT(text(), HasSubstr("with assumed throughput, which nobody has measured: 10.2 it/s"));
+  JobStory stated = *collector_.story();
+  stated.throughput->origin = "stated";
+  EXPECT_THAT(story_text(stated, context_), HasSubstr("with the throughput its file states: 10.2"));
+  EXPECT_THAT(*story_json(stated, context_), HasSubstr("\"origin\": \"stated\""));
+}
+
 TEST_F(Story, NamesTheEarliestDeadlineOfARefusedJob) {
   hear(60, accepted(1, "a"));
   hear(60, PromiseRefused{JobId{1}, at(900)}, {ReasonCode::no_room, 0});

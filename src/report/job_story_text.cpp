@@ -136,6 +136,28 @@ std::string answer_text(const JobStory& story, const StoryContext& context) {
          expected;
 }
 
+// "10.2 it/s on 1 GPU, 18.9 on 2"
+std::string rates_text(const std::vector<CurvePoint>& rates) {
+  std::vector<std::string> parts;
+  for (const CurvePoint& point : rates) {
+    const double rate = static_cast<double>(point.rate.value) / 1e6;
+    parts.push_back(parts.empty()
+                        ? fmt::format("{:.3g} it/s on {}", rate,
+                                      counted(static_cast<std::size_t>(point.gpus), "GPU"))
+                        : fmt::format("{:.3g} on {}", rate, point.gpus));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string throughput_text(const JobStory& story) {
+  if (!story.throughput || story.throughput->rates.empty()) return "";
+  const std::string& origin = story.throughput->origin;
+  const std::string what = origin == "stated"    ? "the throughput its file states"
+                           : origin == "assumed" ? "assumed throughput, which nobody has measured"
+                                                 : origin + " throughput";
+  return fmt::format("It was planned with {}: {}.\n", what, rates_text(story.throughput->rates));
+}
+
 std::string plan_table(const JobStory& story, const Timeline& timeline,
                        const StoryContext& context) {
   Table table{
@@ -272,8 +294,8 @@ std::string end_text(const JobStory& story, const StoryContext& context) {
 }  // namespace
 
 std::string story_text(const JobStory& story, const StoryContext& context) {
-  return asked_text(story) + "\n" + answer_text(story, context) + plan_text(story, context) +
-         happened_text(story, context) + end_text(story, context);
+  return asked_text(story) + "\n" + answer_text(story, context) + throughput_text(story) +
+         plan_text(story, context) + happened_text(story, context) + end_text(story, context);
 }
 
 }  // namespace weir::report
