@@ -13,6 +13,7 @@
 #include "cli/log_commands.h"
 #include "cli/policies_command.h"
 #include "cli/published_command.h"
+#include "cli/run_job_command.h"
 #include "cli/serve_command.h"
 #include "cli/simulate_command.h"
 #include "cli/trace_commands.h"
@@ -374,6 +375,7 @@ CommandSpec help_spec() {
 std::vector<Command> all_commands() {
   std::vector<Command> table = {
       {serve_spec(), serve_command},
+      {run_job_spec(), run_job_command},
       {simulate_spec(), simulate_command},
       {explain_spec(), explain_command},
       {trace_describe_spec(), trace_describe_command},

@@ -13,6 +13,7 @@ struct Console {
   std::ostream& err;
   bool err_is_terminal = false;
   bool out_is_terminal = false;
+  int exit_code = 0;  // of a command that did its work, when it hands on that of another program
 };
 
 }  // namespace weir::cli

@@ -85,7 +85,7 @@ int run(std::span<const std::string> words, Console& console) {
     }
     console.out.flush();
     if (console.out.fail()) return failure(console, "standard output cannot be written");
-    return static_cast<int>(ExitCode::ok);
+    return console.exit_code;
   } catch (const std::bad_alloc&) {
     return failure(console, "out of memory");
   } catch (const std::exception& error) {

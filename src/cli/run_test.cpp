@@ -41,7 +41,7 @@ TEST(Weir, HelpOfACommandTeachesWithExamples) {
 TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
   const Ran ran = weir({"simulat"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of serve, submit,"));
+  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of serve, run, submit,"));
   EXPECT_THAT(ran.err, HasSubstr("did you mean simulate?"));
   EXPECT_EQ(ran.out, "");
 }
