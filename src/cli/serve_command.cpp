@@ -242,6 +242,20 @@ CommandSpec serve_spec() {
             .unit = "duration",
             .default_text = "0s",
             .help = "And for each doubling of the GPUs beside that."},
+           {.name = "warm-pool",
+            .type = OptionType::integer,
+            .unit = "processes",
+            .default_text = "2",
+            .least = 0,
+            .most = 64,
+            .help = "Interpreters that wait with their imports done, for jobs with `warm_start`."},
+           {.name = "starts-at-once",
+            .type = OptionType::integer,
+            .unit = "jobs",
+            .least = 1,
+            .most = 10'000,
+            .help = "Jobs that may be starting at the same time; others wait for their first step. "
+                    "Default: two for each core."},
            {.name = "keep",
             .type = OptionType::text,
             .unit = "duration",
@@ -309,6 +323,9 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   engine::LocalEngineOptions engine_options;
   engine_options.folder = state / "engine";
   for (const engine::GpuDevice& gpu : *gpus) engine_options.gpu_uuids.push_back(gpu.uuid);
+  engine_options.most_spares = static_cast<std::size_t>(options.integer("warm-pool"));
+  if (options.has("starts-at-once"))
+    engine_options.most_starting = static_cast<std::size_t>(options.integer("starts-at-once"));
   auto engine = engine::make_local_engine(std::move(engine_options));
   if (!engine) return tl::unexpected<Error>(std::move(engine.error()));
 
