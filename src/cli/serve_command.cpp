@@ -236,7 +236,8 @@ CommandSpec serve_spec() {
             .type = OptionType::text,
             .unit = "duration",
             .default_text = "1s",
-            .help = "What a start or a change of GPUs costs a job; promises count it."},
+            .help = "What a start or a change of GPUs costs a job, in a new state folder; promises "
+                    "count it. Later it is what changes were seen to take."},
            {.name = "rescale-per-doubling",
             .type = OptionType::text,
             .unit = "duration",

@@ -417,9 +417,12 @@ void Controller::notice_clock() {
   }
 }
 
-// What the configuration knows and the scheduler does not: curves, and what a change of GPUs costs.
+// What the configuration knows and the scheduler does not: curves, and what a change of GPUs costs,
+// until that is measured.
 void Controller::introduce() {
-  if (core_->state().training.rescale_cost != config_.rescale_cost)
+  const schedule::TrainingState& training = core_->state().training;
+  const bool is_first = !training.pools.front().curves.contains(any_program());
+  if (is_first && training.rescale_cost != config_.rescale_cost)
     tell(RescaleCostMeasured{config_.rescale_cost.base, config_.rescale_cost.per_doubling});
   std::vector<CurveUpdated> unknown;
   for (const schedule::PoolState& pool : core_->state().training.pools) {

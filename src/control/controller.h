@@ -24,6 +24,7 @@
 #include "control/dry_run.h"
 #include "control/job_status.h"
 #include "control/live_clock.h"
+#include "control/measured_changes.h"
 #include "control/measured_rates.h"
 #include "control/metrics.h"
 #include "control/store.h"
@@ -240,6 +241,7 @@ class Controller final : public EngineListener {
   Recovery recovered_;
   std::unordered_map<JobId, LiveJob> live_;
   MeasuredRates measured_;
+  MeasuredChanges changes_;
   Time now_;
   Time decide_after_ = Time::min();
   bool needs_decision_ = true;

@@ -73,6 +73,10 @@ void Controller::note_change(LiveJob& job, const ChangeTimes& times) {
   observe("import", times.import);
   observe("load", times.load);
   observe("step", times.step);
+  if (job.status.iterations == 0) return;
+  if (const auto cost =
+          changes_.hear(job.status.gpus, times.lost(), core_->state().training.rescale_cost))
+    tell(RescaleCostMeasured{cost->base, cost->per_doubling});
 }
 
 GpuModelId Controller::gpu_of(PoolIndex pool) const {

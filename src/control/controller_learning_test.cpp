@@ -116,6 +116,25 @@ TEST(ControllerLearning, ShowsWhatTheLastChangeTookAndTheLoss) {
   EXPECT_EQ(rig.job(job).at("loss"), 0.25);
 }
 
+TEST(ControllerLearning, ChangesCostWhatTheyReallyTake) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", R"(,"throughput":{"1":10},"retries":9)"));
+  rig.settle();
+  ASSERT_THAT(rig.records("rescale_cost_adopted"), SizeIs(1)) << "as configured";
+  RunReady ready;
+  ready.times.import = seconds{20};
+  for (std::uint32_t generation = 1; generation <= 3; ++generation) {
+    rig.report(job, generation, ready);
+    rig.fail(job, generation);
+  }
+  const auto costs = rig.records("rescale_cost_adopted");
+  ASSERT_THAT(costs, SizeIs(2));
+  EXPECT_THAT(costs[1], HasSubstr("20000000000"));
+  rig.restart();
+  rig.settle();
+  EXPECT_THAT(rig.records("rescale_cost_adopted"), SizeIs(2)) << "what was measured stays";
+}
+
 TEST(ControllerLearning, WhatWasLearntHoldsForAllPoolsWithSuchGpus) {
   Cluster cluster = small_cluster(3, 1);
   cluster.nodes[1].pool = cluster.pool_named("second");
