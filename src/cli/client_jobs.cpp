@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/client_advice.h"
 #include "cli/client_context.h"
 #include "cli/client_job_text.h"
 #include "cli/client_screen.h"
@@ -102,22 +103,32 @@ Result<void> jobs_command(const OptionValues& options, Console& console) {
 }
 
 CommandSpec job_spec() {
-  return with_server({.name = "job",
-                      .summary = "Show one job.",
-                      .about = "Shows what the server knows of a job. `weir explain` tells why.",
-                      .options = {{.name = "job",
-                                   .type = OptionType::text,
-                                   .help = "Its name (the latest of that name) or its id.",
-                                   .required = true,
-                                   .positional = true}},
-                      .examples = {{"weir job bert", "How is it?"}}});
+  CommandSpec spec = {
+      .name = "job",
+      .summary = "Show one job.",
+      .about = "Shows what the server knows of a job. `weir explain` tells why.",
+      .options = {{.name = "job",
+                   .type = OptionType::text,
+                   .help = "Its name (the latest of that name) or its id.",
+                   .required = true,
+                   .positional = true}},
+      .examples = {{"weir job bert", "How is it?"},
+                   {"weir job bert --advice --price 1.2",
+                    "Would fewer GPUs and more passes be cheaper, and how much slower?"}}};
+  const std::vector<OptionSpec> advice = advice_options();
+  spec.options.insert(spec.options.end(), advice.begin(), advice.end());
+  return with_server(std::move(spec));
 }
 
 Result<void> job_command(const OptionValues& options, Console& console) {
+  if (const Diagnostics mistakes = advice_mistakes(options); !mistakes.empty()) {
+    return bad_input(mistakes);
+  }
   auto client = ApiClient::make(options, console);
   if (!client) return tl::unexpected(client.error());
   const auto job = client->get(job_path(options.text("job")));
   if (!job) return tl::unexpected(job.error());
+  if (options.flag("advice")) return print_advice(*client, *job, options, console);
   if (options.flag("json")) return print_json(*job, console);
   console.out << job_details(*job);
   return {};

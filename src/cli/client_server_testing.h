@@ -3,7 +3,8 @@
 // For tests of the client commands: a server that speaks the API on a real socket and whose jobs
 // live by script. A job is queued when it comes, runs when it is looked at, and is over when it is
 // looked at again. Names say what becomes of it: "impossible" is refused, "broken" fails, "flaky"
-// gets no answer to its first submission, "malformed" is a bad request.
+// gets no answer to its first submission, "malformed" is a bad request, "measured" has a curve and a
+// batch.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -163,6 +164,10 @@ class ScriptedServer {
       job["gpus"] = 2;
       job["iterations"] = 200;
       job["done"] = 50;
+      if (job["name"] == "measured") {
+        job["curve"] = {{"origin", "measured"}, {"rates", {{"1", 2.5}, {"2", 4.0}}}};
+        job["batch"] = {{"global", 256}, {"local", 32}, {"passes", 4}};
+      }
     }
     answer(responder, job);
   }
