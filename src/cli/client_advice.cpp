@@ -125,6 +125,10 @@ double bill_left(const Advice& advice, const AdviceRow& row) {
   return worker::to_currency(row.choice.step_bill) * static_cast<double>(advice.iterations_left);
 }
 
+std::string money_text(double amount) {
+  return amount < 1 ? fmt::format("{:.3g}", amount) : fmt::format("{:.2f}", amount);
+}
+
 double gpu_hours(const AdviceRow& row) {
   return to_seconds(row.left) / 3600 * row.choice.gpus;
 }
@@ -260,7 +264,7 @@ report::Table advice_table(const Advice& advice) {
                                    fmt::format("{:.4g}", to_seconds(row.choice.step_time)),
                                    report::length_text(row.left),
                                    fmt::format("{:.3f}", gpu_hours(row))};
-    if (advice.has_price) cells.push_back(fmt::format("{:.2f}", bill_left(advice, row)));
+    if (advice.has_price) cells.push_back(money_text(bill_left(advice, row)));
     cells.emplace_back(row.is_worth_it ? "yes" : "");
     cells.emplace_back(row.is_now ? "now" : "");
     table.rows.push_back(std::move(cells));

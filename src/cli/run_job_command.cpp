@@ -151,6 +151,12 @@ void tell_outcome(const RunCourse& course, Duration took, RunDisplay& display) {
   } else if (outcome.end == CourseEnd::finished && course.was_resized()) {
     display.remark(fmt::format("the job finished after {}", report::length_text(took)));
   }
+  if (outcome.end == CourseEnd::finished && course.sizes_left() > 0) {
+    display.remark(
+        fmt::format("it was over before {} of the changes of size: let it run longer, or "
+                    "change it sooner",
+                    course.sizes_left()));
+  }
 }
 
 }  // namespace

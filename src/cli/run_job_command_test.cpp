@@ -99,6 +99,12 @@ TEST(WeirRun, ResizesAfterATimeAndTellsWhatItTook) {
   EXPECT_THAT(ran.err, HasSubstr("the job finished"));
 }
 
+TEST(WeirRun, SaysWhenTheJobWasOverTooSoon) {
+  const Ran ran = weir({"run", "--sizes", "1,2,1", "--every", "1h", "--", "true"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("it was over before 2 of the changes of size"));
+}
+
 TEST(WeirRun, KeepsCheckpointsForTheNextRun) {
   const formats::TemporaryFolder folder;
   const std::string kept = (folder.path() / "kept").string();

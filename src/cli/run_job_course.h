@@ -78,6 +78,8 @@ class RunCourse {
   std::optional<double> loss() const { return loss_; }
   std::uint32_t restarts() const { return restarts_; }
   bool was_resized() const { return place_ > 0; }
+  // Sizes of the plan that never came.
+  std::size_t sizes_left() const { return plan_.sizes.size() - 1 - place_; }
 
  private:
   CourseOrder start(StartCause cause, Duration now);

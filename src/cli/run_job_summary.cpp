@@ -154,6 +154,7 @@ ApiJson run_summary(const RunCourse& course, Duration took) {
                   {"step", nullptr},
                   {"loss", nullptr},
                   {"restarts", course.restarts()},
+                  {"sizes_left", course.sizes_left()},
                   {"starts", ApiJson::array()},
                   {"median", ApiJson::object()}};
   if (course.step()) json["step"] = *course.step();
