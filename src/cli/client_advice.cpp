@@ -214,6 +214,7 @@ Result<Advice> advice_for(const ApiJson& job, const AdviceRequest& request) {
   const auto batch = batch_of(job, request);
   if (!batch) return tl::unexpected(batch.error());
   std::vector<worker::MeasuredStep> steps;
+  steps.reserve(rates.size());
   for (const auto& [gpus, rate] : rates) {
     steps.push_back({gpus, time_for(work_of_iterations(1), rate)});
   }

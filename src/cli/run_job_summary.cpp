@@ -42,6 +42,7 @@ Duration median(std::vector<Duration> times) {
 template <class Time>
 Duration median_of(const std::vector<CourseStart>& changes, Time time) {
   std::vector<Duration> times;
+  times.reserve(changes.size());
   for (const CourseStart& change : changes) times.push_back(time(change));
   return median(std::move(times));
 }
