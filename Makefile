@@ -93,7 +93,7 @@ coverage: deps-coverage build/coverage/build.ninja
 headers: deps-build build/dev/build.ninja
 	@cmake --build --preset dev -j $(JOBS) --target all_verify_interface_header_sets
 
-nightly: deps
+nightly: deps deps-torch
 	@tools/nightly.sh
 
 deps:

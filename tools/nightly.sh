@@ -37,6 +37,8 @@ step "every rival on every published trace" tools/check_rivals.py
 step "torture: kills, full disk, damage, clock" make torture
 step "200 short jobs each second for a minute, through the server" \
   build/release/bin/serve_soak build/release/bin/weir 200 60 195
+step "six real training jobs on two slots, 20 times" tests/training/mix.py build/release/bin --runs 20
+step "what a rescale costs, cold and warm" tests/training/rescale_cost.py build/release/bin
 step "benchmarks" make bench
 step "fuzzing, $fuzz_seconds s per target" tools/fuzz.sh "$fuzz_seconds"
 
