@@ -184,6 +184,7 @@ bool Controller::restore_live_job(JobId id) {
   live.launch = std::make_shared<const LaunchSpec>(job->launch);
   live.retries = job->retries;
   live.curve = job->curve;
+  if (job->is_to_be_profiled) live.to_profile = std::make_shared<const formats::JobDocument>(*job);
   live.is_stated = job->throughput.has_value();
   live.progress_at = now_;
   live.heard = live.heard_at_resume = live.status.done;
@@ -244,13 +245,18 @@ void Controller::dry_run(formats::JobDocument document,
   const auto look = [this, answer, busy, document = std::move(document)] {
     auto spec = training_spec(document, core_->state().training, now_, *clock_);
     if (!spec) return answer(tl::unexpected<Error>(std::move(spec.error())));
+    std::optional<Curve> curve = document.throughput;
+    if (runs_to_be_measured(document)) {
+      *spec = spec_to_be_measured(std::move(*spec));
+      curve = any_rate();
+    }
     // The fork is made here and used there.
     auto fork = std::make_shared<schedule::State>(core_->fork_state());
     const bool is_accepted =
-        dry_runs_.post([this, answer, fork, document, now = now_, wall_ahead = clock_->wall_ahead(),
+        dry_runs_.post([this, answer, fork, curve, now = now_, wall_ahead = clock_->wall_ahead(),
                         spec = std::move(*spec)] {
-          const Curve* curve = document.throughput ? &*document.throughput : nullptr;
-          answer(ShownDryRun{control::dry_run(std::move(*fork), core_config(), now, spec, curve),
+          const Curve* stated = curve ? &*curve : nullptr;
+          answer(ShownDryRun{control::dry_run(std::move(*fork), core_config(), now, spec, stated),
                              wall_ahead});
         });
     if (!is_accepted) answer(busy("too many dry runs are waiting"));
@@ -365,11 +371,15 @@ void Controller::run() {
     }
     begin_batch();
     notice_clock();
-    if (std::exchange(is_new_, false)) introduce();
+    if (std::exchange(is_new_, false)) {
+      introduce();
+      resume_profiles();
+    }
     // What was reported before anything here was asked for comes first.
     items.insert(items.begin(), unprocessed_.begin(), unprocessed_.end());
     unprocessed_.clear();
     for (Item& item : items) process(item);
+    advance_profiles();
     decide_if_due();
     finish_batch(items);
   }
@@ -496,11 +506,16 @@ void Controller::process(SubmitItem& item) {
     return reply(std::move(answer));
   }
   learn_curve(submission.document);
+  if (runs_to_be_measured(submission.document)) {
+    *spec = spec_to_be_measured(std::move(*spec));
+    tell_any_rate(spec->curve);
+  }
   submitted_ = &submission;
   const JobId id = core_->state().next_job();
   tell(TrainingSubmitted{std::move(*spec)});
   submitted_ = nullptr;
   LiveJob* job = find(id);
+  if (job != nullptr) begin_profile(id);
   if (job == nullptr) {
     SubmitAnswer answer;
     answer.kind = SubmitAnswer::Kind::malformed;
@@ -595,8 +610,7 @@ void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
   if (progress.loss) job.status.loss = progress.loss;
   // What it has done it did at the old rate: that comes first.
   tell(ProgressReported{job.status.job, work_of_iterations(done)});
-  const schedule::TrainingJob& known = core_->state().training.job(job.status.job);
-  if (curve && known.spec != nullptr) tell_like_pools(known.pool, known.spec->curve, *curve);
+  tell_measured(job, curve);
 }
 
 // Whether the job is started again after a run that did not end well; counts the attempt.
@@ -774,6 +788,8 @@ void Controller::obey(const Record& record) {
     job.launch = std::make_shared<const LaunchSpec>(submitted_->document.launch);
     job.retries = submitted_->document.retries;
     job.curve = submitted_->document.curve;
+    if (submitted_->document.is_to_be_profiled)
+      job.to_profile = std::make_shared<const formats::JobDocument>(submitted_->document);
     job.is_stated = submitted_->document.throughput.has_value();
     job.progress_at = now_;
     if (submitted_->document.is_training) job.status.iterations = accepted->spec->iterations;

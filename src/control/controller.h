@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "control/measured_changes.h"
 #include "control/measured_rates.h"
 #include "control/metrics.h"
+#include "control/profiling.h"
 #include "control/store.h"
 #include "control/worker_thread.h"
 #include "domain/cluster.h"
@@ -167,8 +169,9 @@ class Controller final : public EngineListener {
     JobStatus status;
     std::shared_ptr<const LaunchSpec> launch;
     std::int32_t retries = 0;
-    CurveKey curve;          // of a training job
-    bool is_stated = false;  // its file has a curve
+    std::shared_ptr<const formats::JobDocument> to_profile;  // if it asks to be measured first
+    CurveKey curve;                                          // of a training job
+    bool is_stated = false;                                  // its file has a curve
     Time progress_at;
     RunRate rate;  // of the generation `rate_of`
     std::uint32_t rate_of = 0;
@@ -178,6 +181,15 @@ class Controller final : public EngineListener {
     bool is_changed = false;                // in the batch at hand
     bool has_newer_run =
         false;  // it finished while it was being changed: what began since must stop
+  };
+
+  // The measuring of a job that waits.
+  struct Profile {
+    ProfilingPass pass;
+    std::optional<JobId> run;  // the job that measures the size at hand
+    std::optional<Time> running_since;
+    PoolIndex pool;   // where it was measured
+    std::string why;  // the last run told nothing
   };
 
   class Context;
@@ -206,8 +218,19 @@ class Controller final : public EngineListener {
   void handle_end(LiveJob& job, const RunReport& report, const RunEnded& end);
   void handle_progress(LiveJob& job, const RunProgress& progress);
   bool may_try_again(LiveJob& job, const RunEnded& end) const;
+  bool runs_to_be_measured(const formats::JobDocument& document) const;
+  TrainingSpec spec_to_be_measured(TrainingSpec spec) const;
+  void tell_any_rate(const CurveKey& key);
+  void resume_profiles();
+  void begin_profiles();
+  void begin_profile(JobId job);
+  void advance_profiles();
+  bool advance(JobId parent, Profile& profile);
+  bool has_ended(Profile& profile);
+  JobId start_profile_run(JobId parent, std::int32_t gpus);
   void learn_curve(const formats::JobDocument& document);
   std::optional<Curve> measured_curve(LiveJob& job, const RunProgress& progress);
+  void tell_measured(const LiveJob& job, const std::optional<Curve>& curve);
   void tell_like_pools(PoolIndex pool, const CurveKey& key, const Curve& curve);
   void show_curve(LiveJob& job, const Record& record);
   void note_change(LiveJob& job, const ChangeTimes& times);
@@ -242,6 +265,7 @@ class Controller final : public EngineListener {
   std::unordered_map<JobId, LiveJob> live_;
   MeasuredRates measured_;
   MeasuredChanges changes_;
+  std::map<JobId, Profile> profiles_;  // by the job that waits
   Time now_;
   Time decide_after_ = Time::min();
   bool needs_decision_ = true;

@@ -31,10 +31,11 @@ std::optional<Curve> Controller::measured_curve(LiveJob& job, const RunProgress&
   const schedule::TrainingJob& known = core_->state().training.job(job.status.job);
   if (known.spec == nullptr || job.status.gpus == 0) return std::nullopt;
   if (std::exchange(job.rate_of, job.status.generation) != job.status.generation) job.rate = {};
-  if (!job.rate.hear(progress)) return std::nullopt;
-  return measured_.hear(
-      {gpu_of(known.pool), known.spec->curve}, static_cast<std::int32_t>(job.status.gpus), job.rate,
-      find_curve(core_->state().training.pool_of(known), known.spec->curve), now_);
+  // What a profile tells counts when all its sizes were seen.
+  if (!job.rate.hear(progress) || is_profile(known.spec->curve)) return std::nullopt;
+  return measured_.hear({gpu_of(known.pool), job.curve}, static_cast<std::int32_t>(job.status.gpus),
+                        job.rate, find_curve(core_->state().training.pool_of(known), job.curve),
+                        now_);
 }
 
 // The curve that the answer rests on: the one known when it is given.
@@ -77,6 +78,24 @@ void Controller::note_change(LiveJob& job, const ChangeTimes& times) {
   if (const auto cost =
           changes_.hear(job.status.gpus, times.lost(), core_->state().training.rescale_cost))
     tell(RescaleCostMeasured{cost->base, cost->per_doubling});
+}
+
+// A job that was run to be measured was planned with any rate; now it has its own.
+void Controller::tell_measured(const LiveJob& job, const std::optional<Curve>& curve) {
+  const schedule::TrainingState& training = core_->state().training;
+  const schedule::TrainingJob& known = training.job(job.status.job);
+  if (known.spec == nullptr || !job.rate.rate()) return;
+  const PoolIndex pool = known.pool;
+  const CurveKey key = known.spec->curve;
+  const Curve* before = find_curve(training.pool_of(known), key);
+  const bool has_any_rate =
+      is_not_measured_yet(key) && before != nullptr && before->origin() != CurveOrigin::measured;
+  if (has_any_rate) {
+    const std::vector<CurvePoint> seen{
+        {static_cast<std::int32_t>(job.status.gpus), *job.rate.rate()}};
+    tell_like_pools(pool, key, merged(*before, seen));
+  }
+  if (curve) tell_like_pools(pool, job.curve, *curve);
 }
 
 GpuModelId Controller::gpu_of(PoolIndex pool) const {

@@ -28,11 +28,12 @@ std::string a_job(const std::string& name, const std::string& more = "") {
 constexpr const char* kStated = R"(,"throughput":{"1":10,"2":19})";
 
 // The job makes so many iterations per second, for some seconds.
-void work_at(Rig& rig, JobId job, std::uint32_t generation, std::int64_t rate) {
+void work_at(Rig& rig, JobId job, std::uint32_t generation, std::int64_t rate,
+             std::int64_t before = 0) {
   rig.report(job, generation, RunReady{});
   for (int second = 1; second <= 12; ++second) {
     rig.clocks().pass(seconds{1});
-    rig.report(job, generation, progress(second * rate, second));
+    rig.report(job, generation, progress(before + second * rate, second));
   }
 }
 

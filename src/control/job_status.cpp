@@ -113,9 +113,11 @@ class Follower {
   void answered() {
     status_.reason = record_.reason;
     if (status_.phase == ShownPhase::waiting) status_.phase = ShownPhase::queued;
+    status_.is_being_profiled = false;
   }
   void over(ShownPhase phase) {
     status_.phase = phase;
+    status_.is_being_profiled = false;
     status_.reason = record_.reason;
     status_.ended = wall(record_.at);
     status_.gpus = 0;
@@ -233,6 +235,7 @@ ChangeTimes change_from(const nlohmann::json& json) {
 
 std::string reason_text(const JobStatus& status) {
   if (status.phase != ShownPhase::waiting) return to_string(status.reason);
+  if (status.is_being_profiled) return "it is measured first, on GPUs that nobody was promised";
   return to_string(status.reason) +
          "; state its throughput, or let it be measured first with profile: true";
 }
@@ -267,6 +270,7 @@ JobStatus status_from(const nlohmann::json& json) {
   }
   status.is_promised = json.value("promised", false);
   status.is_at_risk = json.value("at_risk", false);
+  status.is_being_profiled = json.value("profiling", false);
   status.expected_start = optional_time(json, "expected_start");
   status.expected_finish = optional_time(json, "expected_finish");
   status.earliest_deadline = optional_time(json, "earliest_deadline");
@@ -343,6 +347,8 @@ std::string to_json(const JobStatus& status) {
     object.truth("promised", status.is_promised);
     if (status.is_at_risk) object.truth("at_risk", true);
   }
+  if (status.phase == ShownPhase::waiting && status.is_being_profiled)
+    object.truth("profiling", true);
   object.time("expected_start", status.expected_start);
   object.time("expected_finish", status.expected_finish);
   object.time("earliest_deadline", status.earliest_deadline);

@@ -49,6 +49,7 @@ struct JobStatus {
   Time deadline;
   bool is_promised = false;
   bool is_at_risk = false;
+  bool is_being_profiled = false;  // what it waits for
   std::optional<Time> expected_start;
   std::optional<Time> expected_finish;
   std::optional<Time> earliest_deadline;

@@ -127,6 +127,9 @@ TEST_F(FollowedJob, AWaitingJobSaysWhatToWrite) {
   status.phase = ShownPhase::waiting;
   EXPECT_THAT(to_json(status), HasSubstr("state its throughput"));
   EXPECT_THAT(to_json(status), HasSubstr("profile: true"));
+  status.is_being_profiled = true;
+  EXPECT_THAT(to_json(status), HasSubstr("it is measured first"));
+  EXPECT_EQ(read_job_status(to_json(status)).value().is_being_profiled, true);
 }
 
 TEST_F(FollowedJob, ALossThatIsNoNumberIsNotShown) {

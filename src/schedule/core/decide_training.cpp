@@ -113,14 +113,18 @@ void TrainingDecision::operator()(const JobFinished& event) {
   if (is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::as_reported, 0});
 }
 
+bool TrainingDecision::waits_for_curve(JobId job) const {
+  return state_.knows(job) && state_.job(job).phase == TrainingPhase::waits_for_curve;
+}
+
 void TrainingDecision::operator()(const JobCancelled& event) {
-  const bool waits =
-      state_.knows(event.job) && state_.job(event.job).phase == TrainingPhase::waits_for_curve;
-  if (waits || is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::cancelled, 0});
+  if (waits_for_curve(event.job) || is_active(event.job))
+    add(JobReleased{event.job}, {ReasonCode::cancelled, 0});
 }
 
 void TrainingDecision::operator()(const JobFailed& event) {
-  if (is_active(event.job)) add(JobReleased{event.job}, {ReasonCode::failed, 0});
+  if (waits_for_curve(event.job) || is_active(event.job))
+    add(JobReleased{event.job}, {ReasonCode::failed, 0});
 }
 
 void TrainingDecision::operator()(const RescaleCostMeasured& event) {

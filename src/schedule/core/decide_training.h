@@ -59,6 +59,7 @@ class TrainingDecision {
   TrainingJob candidate(const PoolState& pool, std::shared_ptr<const TrainingSpec> spec) const;
   void record_verdict(JobId job, Verdict verdict);
   bool is_active(JobId job);
+  bool waits_for_curve(JobId job) const;
   void leave_useless_sizes(const CurveUpdated& event);
   void judge_waiting(const CurveUpdated& event);
   void mend_pool_of(NodeId node);

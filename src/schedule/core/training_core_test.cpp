@@ -460,6 +460,14 @@ TEST(TrainingCore, a_size_that_a_new_curve_does_not_have_is_left_and_planned_no_
   for (const TimelineStep& step : job.timeline.steps) EXPECT_LE(step.block.size, 1U);
 }
 
+TEST(TrainingCore, a_job_that_waits_for_a_curve_can_fail) {
+  History history{"weir", 1, 4};
+  history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
+  const auto records = history.tell(JobFailed{JobId{1}});
+  EXPECT_EQ(testing::all_of<JobReleased>(records).size(), 1U);
+  EXPECT_EQ(history.state().job(JobId{1}).phase, TrainingPhase::failed);
+}
+
 TEST(TrainingCore, a_waiting_job_whose_deadline_has_passed_is_refused) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
