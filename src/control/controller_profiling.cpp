@@ -29,6 +29,13 @@ bool tells_progress(const LaunchSpec& launch) {
   return launch.reports_progress || !launch.progress_line.empty();
 }
 
+// Null: the run is gone.
+std::string why_nothing_was_told(const JobStatus* run) {
+  if (run != nullptr && run->phase == ShownPhase::finished)
+    return "the run was done before it had told enough";
+  return run == nullptr || run->exit.empty() ? "the run was cancelled" : run->exit;
+}
+
 }  // namespace
 
 // Without a deadline, a job need not wait until somebody knows how fast it is, if it will tell: it runs
@@ -85,7 +92,8 @@ void Controller::begin_profile(JobId id) {
   job.status.is_being_profiled = true;
   if (!std::exchange(job.is_changed, true)) changed_.push_back(id);
   for (const auto& [other, profile] : profiles_) {
-    if (other == id || live_.at(other).curve == job.curve) return;
+    const LiveJob* measured = find(other);
+    if (other == id || (measured != nullptr && measured->curve == job.curve)) return;
   }
   profiles_.emplace(
       id,
@@ -124,9 +132,8 @@ bool Controller::advance(JobId parent, Profile& profile) {
     tell_like_pools(profile.pool, job.curve, Curve{profile.pass.points(), CurveOrigin::profiled});
     return false;
   }
-  job.status.exit =
-      fmt::format("it could not be measured: on {} of {} GPUs, {}", profile.pass.size(),
-                  largest_block(core_->state().training), profile.why);
+  job.status.exit = fmt::format("it could not be measured on {} GPU{}: {}", profile.pass.size(),
+                                profile.pass.size() == 1 ? "" : "s", profile.why);
   tell(JobFailed{parent});
   return false;
 }
@@ -136,8 +143,7 @@ bool Controller::has_ended(Profile& profile) {
   const JobId id = *profile.run;
   const LiveJob* run = find(id);
   if (run == nullptr || is_over(run->status.phase)) {
-    profile.why =
-        run == nullptr || run->status.exit.empty() ? "the run was cancelled" : run->status.exit;
+    profile.why = why_nothing_was_told(run == nullptr ? nullptr : &run->status);
     profile.pass.failed();
     return true;
   }
