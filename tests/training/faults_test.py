@@ -25,7 +25,7 @@ from results import difference, mistakes_in, torch_parameters, trace_of
 
 STEPS = 200
 TOLERANCE = 1e-13  # as in exact_test.py
-HANG_NOTICED_S = 30
+HANG_NOTICED_S = 20
 
 
 def manifests_in(folder):
@@ -140,7 +140,7 @@ class Faults(unittest.TestCase):
         self.assertGreaterEqual(len(job.generations()), 4)
 
     def test_a_rank_hangs(self):
-        job = self.submit_elastic(retries=1, hang_after="5s")
+        job = self.submit_elastic(retries=1, hang_after="5s", grace="2s")
         job.wait_until("saved", lambda _: manifests_in(job.folder / "saved"))
         job.signal(signal.SIGSTOP, rank=1)
         end = time.monotonic() + HANG_NOTICED_S
