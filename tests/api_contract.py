@@ -192,7 +192,7 @@ TYPES = {
 KNOWN_WORDS = {
     "type", "enum", "required", "properties", "additionalProperties", "propertyNames", "items", "oneOf", "anyOf", "not",
     "if", "then", "dependentRequired", "pattern", "format", "minLength", "maxLength", "minimum", "maximum",
-    "exclusiveMinimum", "minItems", "minProperties", "maxProperties", "$ref",
+    "exclusiveMinimum", "minItems", "maxItems", "minProperties", "maxProperties", "$ref",
     # which say nothing about validity
     "description", "default", "examples", "title", "$schema", "$id"}
 DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
@@ -251,8 +251,8 @@ class Contract:
             if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
                 note(f"{value!r} is out of range")
         if isinstance(value, list):
-            if len(value) < schema.get("minItems", 0):
-                note("has too few items")
+            if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 1 << 60):
+                note(f"has {len(value)} items")
             for i, item in enumerate(value):
                 mistakes += inner(schema.get("items", {}), item, f"{where}[{i}]")
         if isinstance(value, dict):

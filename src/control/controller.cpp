@@ -187,6 +187,9 @@ bool Controller::restore_live_job(JobId id) {
   if (job->is_to_be_profiled) live.to_profile = std::make_shared<const formats::JobDocument>(*job);
   live.is_stated = job->throughput.has_value();
   live.progress_at = now_;
+  const schedule::TrainingJob& known = core_->state().training.job(id);
+  live.is_planned_on_a_guess = known.spec != nullptr && (is_not_measured_yet(known.spec->curve) ||
+                                                         is_profile(known.spec->curve));
   live.heard = live.heard_at_resume = live.status.done;
   gpus_in_use_ += live.status.gpus;
   live_.emplace(id, std::move(live));
@@ -792,6 +795,8 @@ void Controller::obey(const Record& record) {
       job.to_profile = std::make_shared<const formats::JobDocument>(submitted_->document);
     job.is_stated = submitted_->document.throughput.has_value();
     job.progress_at = now_;
+    job.is_planned_on_a_guess =
+        is_not_measured_yet(accepted->spec->curve) || is_profile(accepted->spec->curve);
     if (submitted_->document.is_training) job.status.iterations = accepted->spec->iterations;
     live_.emplace(*id, std::move(job));
     batch_.new_jobs.push_back(
@@ -802,6 +807,10 @@ void Controller::obey(const Record& record) {
   const std::uint32_t had = job->status.gpus;
   follow(job->status, record, core_->state().training.job(*id).pool, Context{*this});
   show_curve(*job, record);
+  if (job->is_planned_on_a_guess) {
+    job->status.expected_start.reset();
+    job->status.expected_finish.reset();
+  }
   gpus_in_use_ += std::int64_t{job->status.gpus} - had;
   if (!std::exchange(job->is_changed, true)) changed_.push_back(*id);
   if (const auto* resized = std::get_if<JobResized>(&record.what)) {

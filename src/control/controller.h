@@ -171,6 +171,7 @@ class Controller final : public EngineListener {
     std::int32_t retries = 0;
     std::shared_ptr<const formats::JobDocument> to_profile;  // if it asks to be measured first
     CurveKey curve;                                          // of a training job
+    bool is_planned_on_a_guess = false;                      // nobody can tell when it will be done
     bool is_stated = false;                                  // its file has a curve
     Time progress_at;
     RunRate rate;  // of the generation `rate_of`

@@ -166,6 +166,7 @@ TEST(ControllerProfiling, WithoutADeadlineAJobRunsWhereItAsksToAndIsMeasuredTher
   const JobId job = rig.accept(a_job("a", R"(,"gpus":2)"));
   rig.settle();
   EXPECT_EQ(gpus_of(rig, job), 2u);
+  EXPECT_FALSE(rig.job(job).contains("expected_finish")) << "nobody can tell";
   const JobId hasty = rig.accept(a_job("hasty", R"(,"deadline":"30m")"));
   EXPECT_EQ(rig.phase(hasty), "waiting") << "nobody is promised anything on a guess";
   EXPECT_THAT(rig.job(hasty).at("reason").get<std::string>(), HasSubstr("state its throughput"));
