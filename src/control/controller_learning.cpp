@@ -74,7 +74,8 @@ void Controller::note_change(LiveJob& job, const ChangeTimes& times) {
   observe("import", times.import);
   observe("load", times.load);
   observe("step", times.step);
-  if (job.status.iterations == 0) return;
+  // Of others nobody knows when they began to work.
+  if (job.status.iterations == 0 || !tells_progress(*job.launch)) return;
   if (const auto cost =
           changes_.hear(job.status.gpus, times.lost(), core_->state().training.rescale_cost))
     tell(RescaleCostMeasured{cost->base, cost->per_doubling});

@@ -119,7 +119,8 @@ TEST(ControllerLearning, ShowsWhatTheLastChangeTookAndTheLoss) {
 
 TEST(ControllerLearning, ChangesCostWhatTheyReallyTake) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", R"(,"throughput":{"1":10},"retries":9)"));
+  const JobId job =
+      rig.accept(a_job("t", R"(,"throughput":{"1":10},"retries":9,"reports_progress":true)"));
   rig.settle();
   ASSERT_THAT(rig.records("rescale_cost_adopted"), SizeIs(1)) << "as configured";
   RunReady ready;
@@ -134,6 +135,19 @@ TEST(ControllerLearning, ChangesCostWhatTheyReallyTake) {
   rig.restart();
   rig.settle();
   EXPECT_THAT(rig.records("rescale_cost_adopted"), SizeIs(2)) << "what was measured stays";
+}
+
+TEST(ControllerLearning, AJobThatDoesNotSayWhenItWorksTellsNothingOfWhatAChangeTakes) {
+  Rig rig{small_cluster(1, 1)};
+  const JobId job = rig.accept(a_job("t", R"(,"throughput":{"1":10},"retries":9)"));
+  rig.settle();
+  RunReady ready;
+  ready.times.start = std::chrono::milliseconds{20};
+  for (std::uint32_t generation = 1; generation <= 5; ++generation) {
+    rig.report(job, generation, ready);
+    rig.fail(job, generation);
+  }
+  EXPECT_THAT(rig.records("rescale_cost_adopted"), SizeIs(1)) << "as configured";
 }
 
 TEST(ControllerLearning, WhatWasLearntHoldsForAllPoolsWithSuchGpus) {

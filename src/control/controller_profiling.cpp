@@ -25,10 +25,6 @@ std::int32_t largest_block(const schedule::TrainingState& training) {
   return static_cast<std::int32_t>(largest);
 }
 
-bool tells_progress(const LaunchSpec& launch) {
-  return launch.reports_progress || !launch.progress_line.empty();
-}
-
 // Null: the run is gone.
 std::string why_nothing_was_told(const JobStatus* run) {
   if (run != nullptr && run->phase == ShownPhase::finished)

@@ -46,6 +46,10 @@ formats::JobDocument profile_run(const formats::JobDocument& document, std::int3
   return run;
 }
 
+bool tells_progress(const LaunchSpec& launch) {
+  return launch.reports_progress || !launch.progress_line.empty();
+}
+
 CurveKey profile_of(const CurveKey& key) {
   return {key.model + std::string{kProfile}, key.global_batch};
 }

@@ -51,6 +51,9 @@ ProfilingPass pass_for(const formats::JobDocument& document, std::int32_t larges
 // The job that measures `document` on so many GPUs. Its own environment says so: WEIR_PROFILING=1.
 formats::JobDocument profile_run(const formats::JobDocument& document, std::int32_t gpus);
 
+// Whether the job says how far it is: no other can be measured.
+bool tells_progress(const LaunchSpec& launch);
+
 // Jobs of which nobody knows how fast they are have names for what they train that no model can have,
 // so that nobody is promised anything on their account: they have a space.
 CurveKey profile_of(const CurveKey& key);
