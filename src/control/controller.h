@@ -224,7 +224,7 @@ class Controller final : public EngineListener {
   void tell_any_rate(const CurveKey& key);
   void resume_profiles();
   void begin_profiles();
-  void begin_profile(JobId job);
+  void begin_profile(JobId id);
   void advance_profiles();
   bool advance(JobId parent, Profile& profile);
   bool has_ended(Profile& profile);

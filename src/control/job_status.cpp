@@ -211,7 +211,7 @@ std::string change_json(const ChangeTimes& times) {
 }
 
 std::int64_t rounded(double value) {
-  return static_cast<std::int64_t>(value + 0.5);
+  return std::llround(value);
 }
 
 ShownCurve curve_from(const nlohmann::json& json) {
@@ -285,7 +285,7 @@ JobStatus status_from(const nlohmann::json& json) {
   status.losses = json.value("losses", std::uint32_t{0});
   status.iterations = json.value("iterations", std::int64_t{0});
   status.done = json.value("done", std::int64_t{0});
-  status.speed_permille = static_cast<std::int32_t>(json.value("speed", 1.0) * 1000 + 0.5);
+  status.speed_permille = static_cast<std::int32_t>(rounded(json.value("speed", 1.0) * 1000));
   status.rate = IterationRate{rounded(json.value("rate", 0.0) * kMicro)};
   if (const auto loss = json.find("loss"); loss != json.end()) status.loss = loss->get<double>();
   if (const auto curve = json.find("curve"); curve != json.end()) status.curve = curve_from(*curve);

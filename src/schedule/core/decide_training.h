@@ -49,7 +49,7 @@ class TrainingDecision {
   // The promised jobs that a new curve is about, each to be mended on a state that has the others'
   // new plans.
   std::vector<JobId> promised_with(const CurveUpdated& event) const;
-  void mend_with_new_curve(JobId job);
+  void mend_with_new_curve(JobId id);
 
   std::vector<Record> take_records() { return std::move(records_); }
   // When the policies want to decide again; known after a TimerFired.
@@ -63,7 +63,7 @@ class TrainingDecision {
   void leave_useless_sizes(const CurveUpdated& event);
   void judge_waiting(const CurveUpdated& event);
   void mend_pool_of(NodeId node);
-  void mend(JobId job);
+  void mend(JobId id);
   void record_mended(std::vector<Mended> mended);
   std::size_t position_of(PoolIndex pool) const;
   PoolView view(std::size_t pool) const;
