@@ -243,6 +243,14 @@ CommandSpec serve_spec() {
             .unit = "duration",
             .default_text = "0s",
             .help = "And for each doubling of the GPUs beside that."},
+           {.name = "margin",
+            .type = OptionType::integer,
+            .unit = "percent",
+            .default_text = "5",
+            .least = 0,
+            .most = 90,
+            .help = "Training jobs are planned to be done with so much of the time until their "
+                    "deadline to spare, for what nobody foresees."},
            {.name = "warm-pool",
             .type = OptionType::integer,
             .unit = "processes",
@@ -318,6 +326,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
     config.curves = std::move(*curves);
   }
   config.rescale_cost = {durations->rescale, durations->rescale_per_doubling};
+  config.margin_permille = static_cast<std::int32_t>(options.integer("margin")) * 10;
   config.keep_history = durations->keep;
   config.snapshot_every = static_cast<std::uint64_t>(options.integer("snapshot-every"));
 

@@ -246,7 +246,8 @@ void Controller::dry_run(formats::JobDocument document,
     return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
   };
   const auto look = [this, answer, busy, document = std::move(document)] {
-    auto spec = training_spec(document, core_->state().training, now_, *clock_);
+    auto spec =
+        training_spec(document, core_->state().training, now_, *clock_, config_.margin_permille);
     if (!spec) return answer(tl::unexpected<Error>(std::move(spec.error())));
     std::optional<Curve> curve = document.throughput;
     if (runs_to_be_measured(document)) {
@@ -501,7 +502,8 @@ void Controller::process(SubmitItem& item) {
       return;
     }
   }
-  auto spec = training_spec(submission.document, core_->state().training, now_, *clock_);
+  auto spec = training_spec(submission.document, core_->state().training, now_, *clock_,
+                            config_.margin_permille);
   if (!spec) {
     SubmitAnswer answer;
     answer.kind = SubmitAnswer::Kind::malformed;
@@ -611,6 +613,7 @@ void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
   job.progress_at = now_;
   if (const auto rate = job.rate.rate()) job.status.rate = *rate;
   if (progress.loss) job.status.loss = progress.loss;
+  if (progress.batch.global_batch > 0) job.status.batch = progress.batch;
   // What it has done it did at the old rate: that comes first.
   tell(ProgressReported{job.status.job, work_of_iterations(done)});
   tell_measured(job, curve);

@@ -43,8 +43,9 @@ struct ControllerConfig {
   std::string policy = "weir";
   schedule::TrainingConfig training;
   schedule::RescaleCost rescale_cost;
-  std::vector<CurveBook> curves;          // by pool with GPUs; known before any job comes
-  std::uint64_t snapshot_every = 20'000;  // records
+  std::int32_t margin_permille = 0;  // of the time until its deadline, a job is planned to spare
+  std::vector<CurveBook> curves;     // by pool with GPUs; known before any job comes
+  std::uint64_t snapshot_every = 20'000;                // records
   Duration least_pause = std::chrono::milliseconds{5};  // between two decisions who has which GPUs
   Duration keep_history = std::chrono::hours{24 * 30};
   std::size_t most_waiting = 20'000;  // requests; more are turned away

@@ -291,6 +291,9 @@ JobStatus status_from(const nlohmann::json& json) {
   if (const auto curve = json.find("curve"); curve != json.end()) status.curve = curve_from(*curve);
   if (const auto change = json.find("last_change"); change != json.end())
     status.last_change = change_from(*change);
+  if (const auto batch = json.find("batch"); batch != json.end())
+    status.batch = {batch->value("global", std::int64_t{0}), batch->value("local", std::int64_t{0}),
+                    batch->value("passes", std::int64_t{0})};
   status.started = optional_time(json, "started");
   status.ended = optional_time(json, "ended");
   status.exit = json.value("exit", std::string{});
@@ -379,6 +382,10 @@ std::string to_json(const JobStatus& status) {
     if (status.curve) object.raw("curve", curve_json(*status.curve));
   }
   if (status.last_change) object.raw("last_change", change_json(*status.last_change));
+  if (status.batch.global_batch > 0)
+    object.raw("batch",
+               fmt::format(R"({{"global":{},"local":{},"passes":{}}})", status.batch.global_batch,
+                           status.batch.local_batch, status.batch.passes));
   object.time("started", status.started);
   object.time("ended", status.ended);
   if (!status.exit.empty()) object.text("exit", status.exit);

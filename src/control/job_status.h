@@ -67,6 +67,7 @@ struct JobStatus {
   std::optional<double> loss;  // the last it told, if it was a number
   std::optional<ShownCurve> curve;
   std::optional<ChangeTimes> last_change;  // of its GPUs, or its start
+  BatchDivision batch;                     // as the job tells it
   std::optional<Time> started;
   std::optional<Time> ended;
   std::string exit;

@@ -127,7 +127,10 @@ void put_spec(ByteWriter& out, const TrainingSpec& spec) {
   out.byte(static_cast<std::uint8_t>(spec.deadline_kind));
   out.time(spec.deadline);
   out.integer(spec.asked_gpus);
-  out.byte(static_cast<std::uint8_t>((spec.is_rigid ? 1 : 0) | (spec.in_one_piece ? 2 : 0)));
+  const bool has_margin = spec.margin != Duration{0};
+  out.byte(static_cast<std::uint8_t>((spec.is_rigid ? 1 : 0) | (spec.in_one_piece ? 2 : 0) |
+                                     (has_margin ? 4 : 0)));
+  if (has_margin) out.duration(spec.margin);
 }
 
 TrainingSpec get_spec(ByteReader& in) {
@@ -138,9 +141,10 @@ TrainingSpec get_spec(ByteReader& in) {
   spec.deadline_kind = static_cast<DeadlineKind>(in.number_up_to(kLastDeadlineKind));
   spec.deadline = in.time();
   spec.asked_gpus = in.small_integer();
-  const auto flags = in.number_up_to(3);
+  const auto flags = in.number_up_to(7);
   spec.is_rigid = (flags & 1) != 0;
   spec.in_one_piece = (flags & 2) != 0;
+  if ((flags & 4) != 0) spec.margin = in.duration();
   return spec;
 }
 

@@ -91,6 +91,7 @@ class RandomWorld {
     spec.deadline = now_ + from_seconds(1 + static_cast<std::int64_t>(rng_.below(4000)));
     spec.asked_gpus = 1 << rng_.below(4);
     spec.is_rigid = rng_.below(6) == 0;
+    if (rng_.below(2) == 0) spec.margin = (spec.deadline - now_) / 20;
     return spec;
   }
 

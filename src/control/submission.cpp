@@ -60,7 +60,7 @@ Curve any_program_curve() {
 
 Result<TrainingSpec> training_spec(const formats::JobDocument& document,
                                    const schedule::TrainingState& state, Time now,
-                                   const LiveClock& clock) {
+                                   const LiveClock& clock, std::int32_t margin_permille) {
   Diagnostics mistakes;
   TrainingSpec spec;
   spec.name = document.name;
@@ -91,6 +91,8 @@ Result<TrainingSpec> training_spec(const formats::JobDocument& document,
     }
   }
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  if (document.is_training && spec.deadline_kind != DeadlineKind::none)
+    spec.margin = (spec.deadline - now) / 1000 * margin_permille;
   return spec;
 }
 

@@ -23,10 +23,11 @@ Curve any_program_curve();
 
 inline constexpr Duration kAssumedDuration = std::chrono::hours{1};  // when nobody says
 
-// What the job asks of the core. The error says what this cluster cannot give, or that the deadline has
+// What the job asks of the core; a training job is planned to be done with so many thousandths of its
+// time to spare. The error says what this cluster cannot give, or that the deadline has
 // passed.
 Result<TrainingSpec> training_spec(const formats::JobDocument& document,
                                    const schedule::TrainingState& state, Time now,
-                                   const LiveClock& clock);
+                                   const LiveClock& clock, std::int32_t margin_permille = 0);
 
 }  // namespace weir::control

@@ -32,6 +32,9 @@ struct TrainingSpec {
   // Stopped, it loses all it has done: once promised it runs from beginning to end on the same GPUs.
   // Requires: is_rigid.
   bool in_one_piece = false;
+  // It is planned to be done so much before its deadline, because no real run is quite as fast as it
+  // was foretold to be. Requires: less than the time until the deadline.
+  Duration margin{0};
 
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
 };

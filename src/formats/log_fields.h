@@ -73,7 +73,8 @@ inline constexpr auto kFields<TrainingSpec> =
                Field{"deadline", &TrainingSpec::deadline},
                Field{"asked_gpus", &TrainingSpec::asked_gpus},
                Field{"is_rigid", &TrainingSpec::is_rigid},
-               Field{"in_one_piece", &TrainingSpec::in_one_piece, true}};
+               Field{"in_one_piece", &TrainingSpec::in_one_piece, true},
+               Field{"margin", &TrainingSpec::margin, true}};
 template <>
 inline constexpr auto kFields<GpuBlock> =
     std::tuple{Field{"first", &GpuBlock::first}, Field{"size", &GpuBlock::size}};

@@ -78,6 +78,7 @@ inline TrainingSpec any_spec() {
   spec.deadline = any_time();
   spec.asked_gpus = any_number<std::int32_t>();
   spec.is_rigid = *rc::gen::arbitrary<bool>();
+  spec.margin = Duration{any_number<std::int64_t>()};
   return spec;
 }
 inline Curve any_curve() {

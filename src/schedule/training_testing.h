@@ -109,6 +109,10 @@ class TrainingJobBuilder {
     spec_.deadline = at_second(second);
     return *this;
   }
+  TrainingJobBuilder& margin(Duration time) {
+    spec_.margin = time;
+    return *this;
+  }
   TrainingJobBuilder& asks_for(std::int32_t gpus) {
     spec_.asked_gpus = gpus;
     return *this;

@@ -78,12 +78,12 @@ def kinds(programs):
 
 # Name, kind, when it comes in seconds, its steps, and its deadline in seconds after that.
 MIX = (
-    ("elastic-1", "elastic", 0, 500, None),
-    ("picture-1", "picture", 8, 500, 45),
-    ("plain-1", "plain", 14, 200, 70),
-    ("torchrun-1", "torchrun", 20, 200, None),
-    ("elastic-2", "elastic", 34, 320, 35),
-    ("picture-2", "picture", 46, 800, None),
+    ("elastic-1", "elastic", 0, 700, None),
+    ("picture-1", "picture", 6, 500, 20),
+    ("plain-1", "plain", 24, 200, 32),
+    ("torchrun-1", "torchrun", 26, 200, None),
+    ("elastic-2", "elastic", 40, 320, 34),
+    ("picture-2", "picture", 50, 800, None),
 )
 
 
@@ -149,12 +149,12 @@ class Sight:
         # The last generation prints how it ended.
         loss = last_loss(self.job.log().splitlines())
         apart, is_same = self.kind.distance(self.steps, self.folder, loss)
-        sizes = [gpus for _, gpus, _, _ in self.seen]
-        changes = sum(1 for a, b in zip(sizes, sizes[1:]) if a != b and b > 0 and a > 0)
+        sizes = [gpus for _, gpus, _, _ in self.seen[:-1]]
+        changes = sum(1 for a, b in zip(sizes, sizes[1:]) if a != b) - 1  # but for its start
         return {
             "name": self.name, "phase": self.view["phase"], "promised": self.view.get("promised", False),
             "deadline_s": self.deadline, "took_s": round(self.seen[-1][0] - self.seen[0][0], 1), "met": self.view.get("met_deadline"),
-            "restarts": self.view["restarts"], "generations": self.view["generation"], "resizes": changes,
+            "restarts": self.view["restarts"], "generations": self.view["generation"], "resizes": max(0, changes),
             "loss": loss, "loss_alone": self.kind.alone[self.steps][1], "apart": apart,
             "is_right": self.view["phase"] == "finished" and is_same
             and (self.deadline is None or bool(self.view.get("promised") and self.view.get("met_deadline"))),

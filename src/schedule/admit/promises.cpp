@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schedule/admit/arrange.h"
+#include "schedule/admit/margin.h"
 #include "schedule/admit/slots.h"
 
 namespace weir::schedule {
@@ -280,7 +281,7 @@ std::optional<Promise> Promises::replan_all(Time deadline, std::span<const int> 
       continue;
     }
     chosen.push_back(i);
-    jobs.push_back(to_fill(job, view_.now, job.spec->deadline));
+    jobs.push_back(to_fill(job, view_.now, planned_end(job)));
   }
   jobs.push_back(to_fill(newcomer_, view_.now, deadline));
   others.apply(std::move(kept));
@@ -305,7 +306,7 @@ std::optional<Promise> Promises::replan_some(Time deadline) {
   std::vector<JobToFill> jobs;  // the newcomer last
   for (const auto& [slack, i] : flexible) {
     give_back(changes, promised_[i].job->timeline, promised_[i].end);
-    jobs.push_back(to_fill(*promised_[i].job, view_.now, promised_[i].job->spec->deadline));
+    jobs.push_back(to_fill(*promised_[i].job, view_.now, planned_end(*promised_[i].job)));
   }
   jobs.push_back(to_fill(newcomer_, view_.now, deadline));
   CapacityProfile others = profile_;

@@ -13,7 +13,8 @@ namespace {
 
 bool is_well_formed(const TrainingSpec& spec, Time now) {
   if (spec.iterations < 1 || spec.asked_gpus < 1) return false;
-  return spec.deadline_kind == DeadlineKind::none || spec.deadline > now;
+  if (spec.deadline_kind == DeadlineKind::none) return true;
+  return spec.margin >= Duration{0} && spec.margin < spec.deadline - now;
 }
 
 constexpr std::int32_t kNoisePermille = 5;

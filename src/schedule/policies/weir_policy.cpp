@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schedule/admit/gate.h"
+#include "schedule/admit/margin.h"
 #include "schedule/admit/promises.h"
 #include "schedule/admit/recover.h"
 #include "schedule/allocate/estimate.h"
@@ -39,7 +40,7 @@ std::optional<std::int64_t> provisional_limit(const PoolView& view) {
 
 // A promise that becomes possible when the largest job that is not promised yet gives way.
 std::optional<Promise> in_place_of_a_giant(const PoolView& view, const TrainingJob& newcomer,
-                                           std::int64_t cost) {
+                                           Time by, std::int64_t cost) {
   std::optional<JobId> largest;
   std::int64_t most = 2 * cost;  // it must be worth it
   for (const JobId id : view.pool.active) {
@@ -51,7 +52,7 @@ std::optional<Promise> in_place_of_a_giant(const PoolView& view, const TrainingJ
     largest = id;
   }
   if (!largest) return std::nullopt;
-  auto promise = Promises{view, newcomer, largest}.promise_by(newcomer.spec->deadline);
+  auto promise = Promises{view, newcomer, largest}.promise_by(by);
   if (promise) promise->gives_way = largest;
   return promise;
 }
@@ -66,7 +67,7 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
     return NoPromise{reason, expected.start, expected.finish};
   };
   if (!job.has_deadline()) return without_promise({ReasonCode::no_promise_asked, 0});
-  const Time deadline = job.spec->deadline;
+  const Time deadline = planned_end(*job.spec);
   const auto cost_by = [&](Time by) { return least_gpu_seconds(*job.sizes, job.left, by - now); };
   // How many cheaper jobs were refused, when it should be refused for their sake.
   const auto spared_by = [&](Time by) -> std::optional<std::int64_t> {
@@ -77,11 +78,12 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
   Refusal refusal{{ReasonCode::too_slow_alone, 0}, std::nullopt};
   if (is_possible_alone(job, now, deadline)) {
     auto promise = promises.promise_by(deadline);
-    if (!promise) promise = in_place_of_a_giant(view, job, cost_by(deadline));
+    if (!promise) promise = in_place_of_a_giant(view, job, deadline, cost_by(deadline));
     const auto spared = promise ? spared_by(deadline) : std::nullopt;
     if (promise && !spared) {
       const auto limit = provisional_limit(view);
       promise->is_provisional = limit && cost_by(deadline) > *limit;
+      promise->deadline = job.spec->deadline;
       return std::move(*promise);
     }
     refusal.reason =
@@ -90,8 +92,8 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
   }
   if (job.spec->deadline_kind == DeadlineKind::soft) return without_promise(refusal.reason);
   if (view.config.makes_counter_offers) {
-    refusal.earliest =
-        promises.earliest_deadline(deadline, [&](Time by) { return !spared_by(by); });
+    const auto by = promises.earliest_deadline(deadline, [&](Time end) { return !spared_by(end); });
+    if (by) refusal.earliest = deadline_planned_for(*by, job);
   }
   return refusal;
 }
