@@ -57,6 +57,26 @@ class ProgressReport(unittest.TestCase):
         self.reporter().report(12)
         self.assertEqual(self.listener.read(), [{"step": 12}])
 
+    def test_tells_how_the_batch_is_divided(self):
+        reporter = self.reporter()
+        reporter.note_batch([256, 32, 4])
+        reporter.report(1)
+        self.assertEqual(self.listener.read(), [{"step": 1, "batch": [256, 32, 4]}])
+
+    def test_tells_milestones_at_once(self):
+        reporter = self.reporter()
+        reporter.report(1)
+        reporter.tell("started")
+        reporter.tell("saved", 0.25)
+        self.assertEqual(self.listener.read(), [{"step": 1}, {"event": "started"}, {"event": "saved", "seconds": 0.25}])
+
+    def test_a_milestone_that_nobody_hears_does_no_harm(self):
+        reporter = self.reporter()
+        self.listener.socket.close()
+        reporter.tell("saved", 1.0)
+        ProgressReporter("").tell("started")
+        ProgressReporter(self.listener.address, rank=1).tell("started")
+
     def test_leaves_out_a_loss_that_is_no_number(self):
         reporter = self.reporter(most_per_second=1)
         for loss in (float("nan"), float("inf")):

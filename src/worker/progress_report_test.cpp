@@ -54,6 +54,25 @@ class Listener {
 
 const ProgressReporter::Clock::time_point kStart{100s};
 
+TEST(ProgressReport, TellsMilestonesAtOnce) {
+  Listener listener;
+  ProgressReporter reporter{listener.name()};
+  reporter.report({1}, kStart);
+  reporter.tell(Milestone::started);
+  reporter.tell(Milestone::saved, 250ms);
+  EXPECT_THAT(listener.read(), ElementsAre("{\"step\": 1}\n", "{\"event\": \"started\"}\n",
+                                           "{\"event\": \"saved\", \"seconds\": 0.250000}\n"));
+  ProgressReporter{""}.tell(Milestone::loaded);
+}
+
+TEST(ProgressReport, TellsHowTheBatchIsDivided) {
+  const auto plan = BatchPlan::make(256, {2, 0}, 32);
+  ASSERT_TRUE(plan);
+  Progress progress{7};
+  progress.batch = *plan;
+  EXPECT_EQ(encode(progress), "{\"step\": 7, \"batch\": [256, 32, 4]}\n");
+}
+
 TEST(ProgressReport, SendsWhatItIsTold) {
   Listener listener;
   ProgressReporter reporter{listener.name()};

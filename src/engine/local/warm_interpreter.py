@@ -73,6 +73,8 @@ def become_rank(work, descriptors, control, supervisor):
     os.environ.clear()
     os.environ.update(entry.split("=", 1) for entry in work["environment"])
     os.chdir(work["directory"])
+    if "numpy" in sys.modules:  # else all ranks would draw the same; `random` sees to it by itself
+        sys.modules["numpy"].random.seed()
     control.send(str(os.getpid()).encode())
     control.close()
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
