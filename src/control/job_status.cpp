@@ -10,6 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "formats/log_names.h"
 #include "formats/record_log.h"
 #include "formats/time_text.h"
 #include "transport/http_message.h"
@@ -307,17 +308,7 @@ std::string_view to_string(ShownPhase phase) {
 }
 
 std::string_view to_string(CurveOrigin origin) {
-  switch (origin) {
-    case CurveOrigin::measured:
-      return "measured";
-    case CurveOrigin::profiled:
-      return "profiled";
-    case CurveOrigin::planned:
-      return "planned";
-    case CurveOrigin::assumed:
-      break;
-  }
-  return "assumed";
+  return formats::log::name_of(origin);
 }
 
 std::optional<JobId> job_of(const Record& record) {

@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string_view>
 
+#include "engine/local/descriptor_message.h"
 #include "engine/local/run_token.h"
 #include "engine/local/small_files.h"
 #include "engine/local/supervisor.h"
@@ -55,23 +55,6 @@ OwnedFd file_in_memory(std::string_view bytes) {
   OwnedFd file{memfd_create("weir-rank", MFD_CLOEXEC)};
   if (!file || write_all(file.get(), bytes) != 0 || lseek(file.get(), 0, SEEK_SET) != 0) return {};
   return file;
-}
-
-bool send_descriptors(int socket, std::span<const int> descriptors) {
-  std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
-  char word[] = "rank";
-  iovec place{word, sizeof word};
-  msghdr message{};
-  message.msg_iov = &place;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
-  return sendmsg(socket, &message, MSG_NOSIGNAL) > 0;
 }
 
 // 0 when none came.
@@ -132,7 +115,7 @@ RankProcess WarmInterpreter::start_rank(const RankStart& start) {
   const OwnedFd work = file_in_memory(describe(start));
   std::vector<int> descriptors{work.get(), write_end.get(), kLockDescriptor};
   if (start.cgroup_procs >= 0) descriptors.push_back(start.cgroup_procs);
-  if (work && send_descriptors(control_.get(), descriptors))
+  if (work && send_with_descriptors(control_.get(), "rank", descriptors))
     process.pid = receive_pid(control_.get());
   if (process.pid == 0) {
     let_go();
