@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -27,7 +28,7 @@ class Learn(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.weir = start_tests.program(self, "weir")
-        self.cluster = Cluster(self, self.weir, self.folder)
+        self.cluster = Cluster(self, self.weir, self.folder, rescale="0.1s")
 
     def submit(self, name, command, steps=STEPS, **more):
         folder = self.folder / name
@@ -83,11 +84,21 @@ class Learn(unittest.TestCase):
         print("one change:", {part: took for part, took in change.items() if took})
         for part in ("save", "stop", "start", "import", "load", "step"):
             self.assertGreater(change[part], 0, part)
-        self.ask_weir("trace", "export", "--out", str(self.folder / "log"))
-        lines = map(json.loads, (self.folder / "log").read_text().splitlines())
-        costs = [line["payload"] for line in lines if line.get("type") == "rescale_cost_adopted"]
+        costs = self.costs()
+        end = time.monotonic() + 20
+        while len(costs) < 2 and time.monotonic() < end:
+            time.sleep(0.2)
+            costs = self.costs()
         print("planned with, in nanoseconds:", costs)
         self.assertGreater(len(costs), 1, "only what the server was started with")
+        # Far more than the server was told.
+        self.assertGreater(costs[-1]["base"] + costs[-1]["per_doubling"], 2 * costs[0]["base"])
+
+    def costs(self):
+        """What a change was taken to cost, one after the other."""
+        self.ask_weir("trace", "export", "--out", str(self.folder / "log"))
+        lines = map(json.loads, (self.folder / "log").read_text().splitlines())
+        return [line["payload"] for line in lines if line.get("type") == "rescale_cost_adopted"]
 
 
 if __name__ == "__main__":
