@@ -128,6 +128,9 @@ Result<void> Controller::recover(const ClockSource& clocks) {
   if (!recovered) return tl::unexpected<Error>(std::move(recovered.error()));
   recovered_ = std::move(*recovered);
   recovered_.jobs = recovered_.state.jobs.size();
+  // Reports of a batch that could not be stored are heard again.
+  measured_ = {};
+  changes_ = {};
   // Also after a batch that could not be stored: a step of the wall clock in it is seen again.
   if (!clock_ || recovered_.clock) clock_.emplace(recovered_.clock, clocks);
   now_ = recovered_.clock ? std::max(recovered_.clock->now, clock_->now()) : clock_->now();

@@ -39,6 +39,7 @@ bool is_noise(IterationRate a, IterationRate b) {
 }  // namespace
 
 std::optional<IterationRate> RunRate::hear(const RunProgress& progress) {
+  if (progress.elapsed <= Duration{0}) return rate_;  // nobody knows when that was
   const Report here{progress.iterations, progress.elapsed};
   // A step back: it began again from a checkpoint.
   if (!from_ || here.iterations < last_.iterations || here.elapsed < last_.elapsed) {
@@ -83,6 +84,10 @@ Curve merged(const Curve& shape, std::span<const CurvePoint> measured) {
 Curve curve_when_stated(const Curve* known, const Curve& stated) {
   if (known != nullptr && known->origin() == CurveOrigin::measured)
     return merged(stated, known->measured());
+  if (known != nullptr && known->origin() == CurveOrigin::profiled) {
+    const Curve together = merged(stated, known->measured());
+    return Curve{{together.measured().begin(), together.measured().end()}, CurveOrigin::profiled};
+  }
   return Curve{{stated.measured().begin(), stated.measured().end()}, CurveOrigin::assumed};
 }
 

@@ -51,7 +51,7 @@ class RunRate {
 // The curve of `shape`, but for the measured sizes as they were measured. Its origin: measured.
 Curve merged(const Curve& shape, std::span<const CurvePoint> measured);
 
-// What is known once a user has stated a curve. It says nothing new about sizes that were measured;
+// What is known once a user has stated a curve. It says nothing new about sizes that were measured or profiled;
 // other sizes of it are scaled likewise.
 Curve curve_when_stated(const Curve* known, const Curve& stated);
 

@@ -32,7 +32,7 @@ RunRate run_at(std::int64_t rate, std::int64_t seconds = 20) {
   return run;
 }
 
-TEST(RunRate, is_believed_after_some_steps_and_some_time_without_the_start) {
+TEST(RunRate, IsBelievedAfterSomeStepsAndSomeTimeWithoutTheStart) {
   RunRate run;
   EXPECT_FALSE(run.hear(progress(1, 40))) << "the first took long: it loaded its data";
   EXPECT_FALSE(run.hear(progress(30, 44))) << "too soon";
@@ -43,7 +43,14 @@ TEST(RunRate, is_believed_after_some_steps_and_some_time_without_the_start) {
   EXPECT_EQ(slow.hear(progress(6, 251)), IterationRate{20'000});
 }
 
-TEST(RunRate, is_of_late) {
+TEST(RunRate, WhatWasSaidAtNoKnownTimeIsLeftOut) {
+  RunRate adopted;  // after a restart of the server
+  EXPECT_FALSE(adopted.hear(progress(100, 0)));
+  EXPECT_FALSE(adopted.hear(progress(110, 3600)));
+  EXPECT_EQ(adopted.hear(progress(160, 3610)), per_second(5));
+}
+
+TEST(RunRate, IsOfLate) {
   RunRate run;
   for (std::int64_t second = 1; second <= 600; ++second) run.hear(progress(second * 10, second));
   for (std::int64_t second = 601; second <= 800; ++second)
@@ -51,18 +58,18 @@ TEST(RunRate, is_of_late) {
   EXPECT_EQ(run.rate(), per_second(3));
 }
 
-TEST(RunRate, a_job_that_goes_back_to_a_checkpoint_is_measured_anew) {
+TEST(RunRate, AJobThatGoesBackToACheckpointIsMeasuredAnew) {
   RunRate run = run_at(10);
   EXPECT_FALSE(run.hear(progress(5, 30)));
   EXPECT_EQ(run.hear(progress(15, 40)), per_second(1));
 }
 
-TEST(RunRate, an_engine_that_does_not_tell_the_time_is_not_believed) {
+TEST(RunRate, AnEngineThatDoesNotTellTheTimeIsNotBelieved) {
   RunRate run;
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(run.hear(progress(i, 0)));
 }
 
-RC_GTEST_PROP(RunRate, a_steady_run_has_its_rate_whenever_it_reports, ()) {
+RC_GTEST_PROP(RunRate, ASteadyRunHasItsRateWheneverItReports, ()) {
   const auto rate = between<std::int64_t>(1, 1000);
   RunRate run;
   std::int64_t second = between<std::int64_t>(0, 100);
@@ -73,7 +80,7 @@ RC_GTEST_PROP(RunRate, a_steady_run_has_its_rate_whenever_it_reports, ()) {
   }
 }
 
-TEST(Merged, other_sizes_are_scaled_as_the_nearest_measured_one_asks_for) {
+TEST(Merged, OtherSizesAreScaledAsTheNearestMeasuredOneAsksFor) {
   const Curve shape = a_curve({{1, 10}, {2, 18}, {4, 30}, {8, 40}});
   const std::vector<CurvePoint> measured{{1, per_second(5)}, {4, per_second(60)}};
   const Curve curve = merged(shape, measured);
@@ -84,13 +91,13 @@ TEST(Merged, other_sizes_are_scaled_as_the_nearest_measured_one_asks_for) {
   EXPECT_EQ(curve.rate_at(8), per_second(80));
 }
 
-TEST(Merged, sizes_that_have_nothing_in_common_stay_as_they_are) {
+TEST(Merged, SizesThatHaveNothingInCommonStayAsTheyAre) {
   const std::vector<CurvePoint> measured{{1, per_second(5)}};
   EXPECT_EQ(merged(a_curve({{2, 18}}), measured).rate_at(2), per_second(18));
   EXPECT_EQ(merged(Curve{}, measured).rate_at(1), per_second(5));
 }
 
-RC_GTEST_PROP(Merged, one_measured_size_moves_the_whole_curve, ()) {
+RC_GTEST_PROP(Merged, OneMeasuredSizeMovesTheWholeCurve, ()) {
   const Curve shape = any_curve();
   const auto times = between<std::int64_t>(1, 10);
   const CurvePoint seen = shape.measured()[between<std::size_t>(0, shape.measured().size())];
@@ -101,7 +108,7 @@ RC_GTEST_PROP(Merged, one_measured_size_moves_the_whole_curve, ()) {
     RC_ASSERT(curve.rate_at(point.gpus).value == point.rate.value * times);
 }
 
-TEST(CurveWhenStated, only_what_was_not_measured_is_believed) {
+TEST(CurveWhenStated, OnlyWhatWasNotMeasuredIsBelieved) {
   const Curve known = merged(Curve{}, std::vector<CurvePoint>{{1, per_second(5)}});
   const Curve curve = curve_when_stated(&known, a_curve({{1, 10}, {2, 18}}));
   EXPECT_EQ(curve.origin(), CurveOrigin::measured);
@@ -111,7 +118,7 @@ TEST(CurveWhenStated, only_what_was_not_measured_is_believed) {
   EXPECT_EQ(curve_when_stated(nullptr, a_curve({{1, 10}})).rate_at(1), per_second(10));
 }
 
-TEST(MeasuredRates, tells_what_is_news) {
+TEST(MeasuredRates, TellsWhatIsNews) {
   MeasuredRates rates;
   const Curve stated = a_curve({{1, 10}, {2, 19}});
   RunRate run = run_at(10);
@@ -124,7 +131,7 @@ TEST(MeasuredRates, tells_what_is_news) {
   EXPECT_TRUE(rates.hear(kKey, 4, same, &*first, at_second(200))) << "a size nobody had seen";
 }
 
-TEST(MeasuredRates, tells_not_too_often) {
+TEST(MeasuredRates, TellsNotTooOften) {
   MeasuredRates rates;
   const Curve stated = a_curve({{1, 10}});
   RunRate run = run_at(5);
@@ -135,7 +142,7 @@ TEST(MeasuredRates, tells_not_too_often) {
   EXPECT_TRUE(rates.hear(other, 1, run, &stated, at_second(50))) << "another kind of GPU";
 }
 
-TEST(MeasuredRates, runs_are_averaged_and_what_is_known_from_before_a_restart_counts) {
+TEST(MeasuredRates, RunsAreAveragedAndWhatIsKnownFromBeforeARestartCounts) {
   MeasuredRates rates;
   RunRate run = run_at(10);
   const Curve first = *rates.hear(kKey, 1, run, nullptr, at_second(0));

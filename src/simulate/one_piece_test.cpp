@@ -56,7 +56,7 @@ TrainingWorkload any_workload() {
   return workload;
 }
 
-RC_GTEST_PROP(OnePiece, what_was_promised_runs_from_beginning_to_end_and_every_promise_holds, ()) {
+RC_GTEST_PROP(OnePiece, WhatWasPromisedRunsFromBeginningToEndAndEveryPromiseHolds, ()) {
   const auto cluster = formats::parse_cluster_shorthand(
                            *rc::gen::element(std::string{"1x4xCPU"}, std::string{"2x4xCPU"}))
                            .value();

@@ -70,6 +70,19 @@ TEST_F(ElasticRuns, AnAnnouncementThatNobodyAnswersEndsWhenItsTimeIsUp) {
   EXPECT_TRUE(processes().empty());
 }
 
+TEST_F(ElasticRuns, RanksThatLeaveAtTheAnnouncementTookNoTimeToStop) {
+  begin();
+  LaunchSpec launch = reporting({"step", "1", "wait", file("never")});  // SIGUSR1 kills it
+  launch.announce = kPatience;
+  engine->order(an_order(kJob, 1, {0}, launch));
+  ASSERT_TRUE(reports.wait_for<RunReady>(kJob, 1));
+  engine->order(an_order(kJob, 2, {0, 1}, launch));
+  const auto ready = reports.wait_for<RunReady>(kJob, 2);
+  ASSERT_TRUE(ready);
+  EXPECT_LT(ready->times.stop, kPatience);
+  EXPECT_LT(ready->times.announce, kPatience);
+}
+
 TEST_F(ElasticRuns, AJobThatLeavesWhenAskedIsNotAFailure) {
   begin();
   LaunchSpec launch = reporting({"leaves", "step", "1", "wait", file("never")});
@@ -210,6 +223,16 @@ TEST_F(ElasticRuns, AStartThatFailsMakesRoomForTheNext) {
   EXPECT_TRUE(reports.wait_for<RunReady>(JobId{2}, 1));
 }
 
+TEST_F(ElasticRuns, AStartThatIsLostMakesRoomForTheNext) {
+  most_starting = 1;
+  begin();
+  engine->order(an_order(kJob, 1, {0}, reporting({"touch", file("a"), "wait", file("never")})));
+  engine->order(an_order(JobId{8}, 1, {1}, reporting({"step", "1", "wait", file("never")})));
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("a")); }));
+  kill(supervisor_pid(), SIGKILL);
+  EXPECT_TRUE(reports.wait_for<RunReady>(JobId{8}, 1));
+}
+
 // --- Warm interpreters
 
 constexpr const char* kScript = R"(
@@ -290,6 +313,20 @@ TEST_F(ElasticRuns, AModuleThatIsNotThereCostsOnlyTheWarmth) {
   engine->order(an_order(kJob, 2, {0}, launch));
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("ran")); }));
   EXPECT_FALSE(reports.wait_for<RunReady>(kJob, 2)->times.is_warm);
+}
+
+TEST_F(ElasticRuns, ADirectoryThatIsGoneIsNamedAlsoWhenWarm) {
+  begin();
+  LaunchSpec launch = script("import time; time.sleep(1000)");
+  launch.directory = file("there");
+  std::filesystem::create_directory(file("there"));
+  engine->order(an_order(kJob, 1, {0}, launch));
+  ASSERT_TRUE(eventually([&] { return spares().size() == 1; }));
+  std::filesystem::remove(file("there"));
+  engine->order(an_order(kJob, 2, {0}, launch));
+  const auto end = reports.wait_for<RunEnded>(kJob, 2);
+  ASSERT_TRUE(end);
+  EXPECT_THAT(end->explanation, HasSubstr("cannot enter the directory"));
 }
 
 TEST_F(ElasticRuns, SparesGoWhenNoJobNeedsThem) {

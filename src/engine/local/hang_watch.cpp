@@ -40,7 +40,7 @@ Duration HangWatch::typical_step() const {
 }
 
 Duration HangWatch::patience() const {
-  if (step_ < 0) return kLongestStart;
+  if (step_ < 0) return std::max(kLongestStart, asked_.value_or(Duration{0}));
   const Duration wanted = asked_.value_or(std::max(kLeast, kStepsOfPatience * typical_step()));
   return std::max(wanted, 2 * longest_save_);
 }

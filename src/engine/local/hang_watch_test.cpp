@@ -14,6 +14,8 @@ TEST(HangWatch, HasMuchPatienceBeforeTheFirstStep) {
   const HangWatch watch{5s, 0s, kStart};
   EXPECT_EQ(watch.hangs_at(), kStart + HangWatch::kLongestStart);
   EXPECT_EQ(watch.explain(), "no first step for 1.8e+03 s: it hangs");
+  const HangWatch patient{2h, 0s, kStart};
+  EXPECT_EQ(patient.hangs_at(), kStart + 2h);
 }
 
 TEST(HangWatch, WaitsAsLongAsAskedAfterAStep) {

@@ -471,6 +471,7 @@ void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
       is_want_of_means(end.code)) {
     release(run.gpus);
     try_later(id, job);
+    start_next();
     return wake_waiting(run.gpus);
   }
   if (is_wanted(job, run.generation) && status.is_over()) {
@@ -486,6 +487,7 @@ void RunKeeper::on_supervisor_gone(JobId id, Job& job) {
   }
   job.clearing = Clearing{run.generation, run.gpus, end, kFirstClearing};
   clear(id, job);
+  start_next();
 }
 
 bool RunKeeper::adopt_late(JobId id, Job& job, const std::vector<RunProcess>& processes) {
@@ -570,8 +572,13 @@ void RunKeeper::wake_waiting(const std::vector<GpuAddress>& released) {
 
 void RunKeeper::tell_state(JobId id, Run& run, const RunNews& news) {
   Job& job = jobs_.at(id);
-  run.longest_save = std::max(run.longest_save, news.longest_save);
-  job.longest_save = run.longest_save;
+  if (news.longest_save > run.longest_save) {
+    run.longest_save = job.longest_save = news.longest_save;
+    if (run.is_stopping) {  // its supervisor has more patience now
+      run.kill_at = std::max(run.kill_at, Clock::now() + patience_with(run));
+      deadlines_.emplace(run.kill_at, id);
+    }
+  }
   if (news.is_ready && run.is_starting) {
     // Smoothed: one start that was slow for some reason does not hold up the others.
     typical_start_ = (3 * typical_start_ + (Clock::now() - run.launched_at)) / 4;

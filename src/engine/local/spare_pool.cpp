@@ -75,8 +75,8 @@ bool SparePool::on_readable(int fd) {
   const auto found = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const Spare& spare) { return spare.pidfd.get() == fd; });
   if (found == spares_.end()) return false;
-  waitpid(found->pid, nullptr, WNOHANG);
-  spares_.erase(found);
+  // An event for a spare that had the descriptor before is none for the one that has it now.
+  if (waitpid(found->pid, nullptr, WNOHANG) != 0) spares_.erase(found);
   return true;
 }
 

@@ -180,6 +180,8 @@ void Supervisor::look_after() {
     while (read_output(rank)) {
     }
   read_progress();
+  // All have left before they were asked to stop: they took the announcement for that.
+  if (phase_ == Phase::announcing) term_at_ = Clock::now();
   note_end();
 }
 
@@ -202,6 +204,7 @@ void Supervisor::start_ranks() {
   if (error != 0) {
     end_ = RunEnded{RunEndKind::not_started, error,
                     std::string{"cannot prepare the run: "} + std::strerror(error)};
+    if (warm_) warm_->let_go();
     return;
   }
   auto variables = variables_of_ranks();
@@ -211,6 +214,7 @@ void Supervisor::start_ranks() {
     for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"})
       if (!order_.is_torchrun) variables.emplace_back(name, std::to_string(number));
     if (!start_one(number, merge_environment(environ, variables, kSupervisorVariable))) {
+      if (warm_) warm_->let_go();
       begin_ending();
       return;
     }

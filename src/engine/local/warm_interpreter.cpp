@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -63,8 +64,7 @@ pid_t receive_pid(int socket) {
   pollfd watched{socket, POLLIN, 0};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up_at - Clock::now());
-    if (left.count() <= 0) return 0;
-    const int ready = poll(&watched, 1, static_cast<int>(left.count()));
+    const int ready = poll(&watched, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return 0;
     std::array<char, 32> text{};

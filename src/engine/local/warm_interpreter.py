@@ -43,17 +43,31 @@ def wait_for_work():
                 received.frombytes(data[: len(data) - len(data) % received.itemsize])
         child = os.fork()
         if child == 0:
-            if os.fork() != 0:
+            middle = os.getpid()
+            if fork_or_answer(control) != 0:
                 os._exit(0)
-            return json.loads(os.fdopen(received[0], "rb").read()), received[1:], control
+            return received, control, middle
         os.waitpid(child, 0)
         for descriptor in received:
             os.close(descriptor)
 
 
-def become_rank(work, descriptors, control, supervisor):
-    # Orphans come to the supervisor, which asked for that.
-    while os.getppid() != supervisor:
+def fork_or_answer(control):
+    try:
+        return os.fork()
+    except OSError:
+        give_up(control)
+
+
+def give_up(control):
+    """No rank can be made here: the supervisor is to start it as usual, and will find out why."""
+    control.send(b"0")
+    os._exit(127)
+
+
+def become_rank(work, descriptors, supervisor, middle):
+    # Orphans come to the supervisor, which asked for that; to another if it is gone.
+    while os.getppid() == middle:
         time.sleep(0.0005)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -75,8 +89,6 @@ def become_rank(work, descriptors, control, supervisor):
     os.chdir(work["directory"])
     if "numpy" in sys.modules:  # else all ranks would draw the same; `random` sees to it by itself
         sys.modules["numpy"].random.seed()
-    control.send(str(os.getpid()).encode())
-    control.close()
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
@@ -125,8 +137,14 @@ def begin():
     supervisor = os.getppid()
     for module in sys.argv[1:]:
         importlib.import_module(module)
-    work, descriptors, control = wait_for_work()
-    become_rank(work, descriptors, control, supervisor)
+    received, control, middle = wait_for_work()
+    try:
+        work = json.loads(os.fdopen(received[0], "rb").read())
+        become_rank(work, received[1:], supervisor, middle)
+    except Exception:
+        give_up(control)
+    control.send(str(os.getpid()).encode())
+    control.close()
     if work["unbuffered"]:
         sys.stdout.reconfigure(write_through=True)
     run_script(work["arguments"])

@@ -206,7 +206,7 @@ History any_history(const char* policy = "weir") {
   return History{policy, *rc::gen::inRange(1, 6), gpus};
 }
 
-RC_GTEST_PROP(TrainingCore, folding_the_records_gives_the_state, ()) {
+RC_GTEST_PROP(TrainingCore, FoldingTheRecordsGivesTheState, ()) {
   History history = any_history();
   play(history, 25, true, [&](const Event& event) { history.tell(event); });
   State folded = history.initial().fork();
@@ -214,7 +214,7 @@ RC_GTEST_PROP(TrainingCore, folding_the_records_gives_the_state, ()) {
   expect_equal(folded.training, history.state());
 }
 
-RC_GTEST_PROP(TrainingCore, the_index_equals_its_rebuild_after_every_step, ()) {
+RC_GTEST_PROP(TrainingCore, TheIndexEqualsItsRebuildAfterEveryStep, ()) {
   History history = any_history();
   play(history, 25, true, [&](const Event& event) {
     history.tell(event);
@@ -224,7 +224,7 @@ RC_GTEST_PROP(TrainingCore, the_index_equals_its_rebuild_after_every_step, ()) {
   });
 }
 
-RC_GTEST_PROP(TrainingCore, a_core_rebuilt_from_a_fork_decides_the_same, ()) {
+RC_GTEST_PROP(TrainingCore, ACoreRebuiltFromAForkDecidesTheSame, ()) {
   History history = any_history();
   const int check_at = *rc::gen::inRange(0, 60);
   int step = 0;
@@ -236,7 +236,7 @@ RC_GTEST_PROP(TrainingCore, a_core_rebuilt_from_a_fork_decides_the_same, ()) {
   });
 }
 
-RC_GTEST_PROP(TrainingCore, the_same_events_give_the_same_records, ()) {
+RC_GTEST_PROP(TrainingCore, TheSameEventsGiveTheSameRecords, ()) {
   History history = any_history(*rc::gen::element("weir", "elasticflow", "edf", "edf-knee",
                                                   "edf-admission", "tiresias", "themis", "gandiva",
                                                   "srtf", "fifo", "chronus", "pollux"));
@@ -260,7 +260,7 @@ RC_GTEST_PROP(TrainingCore, the_same_events_give_the_same_records, ()) {
             std::vector<Record>(history.records.begin() + curves, history.records.end()));
 }
 
-RC_GTEST_PROP(TrainingCore, every_promise_can_be_kept_after_every_decision, ()) {
+RC_GTEST_PROP(TrainingCore, EveryPromiseCanBeKeptAfterEveryDecision, ()) {
   History history = any_history();
   play(history, 40, false, [&](const Event& event) {
     history.tell(event);
@@ -272,7 +272,7 @@ RC_GTEST_PROP(TrainingCore, every_promise_can_be_kept_after_every_decision, ()) 
   });
 }
 
-RC_GTEST_PROP(TrainingCore, when_the_world_breaks_a_promise_it_is_said, ()) {
+RC_GTEST_PROP(TrainingCore, WhenTheWorldBreaksAPromiseItIsSaid, ()) {
   History history = any_history();
   play(history, 40, true, [&](const Event& event) {
     history.tell(event);
@@ -282,7 +282,7 @@ RC_GTEST_PROP(TrainingCore, when_the_world_breaks_a_promise_it_is_said, ()) {
   });
 }
 
-RC_GTEST_PROP(TrainingCore, a_refusal_changes_nothing_else, ()) {
+RC_GTEST_PROP(TrainingCore, ARefusalChangesNothingElse, ()) {
   History history = any_history();
   play(history, 25, true, [&](const Event& event) {
     std::vector<TrainingJob> before;
@@ -298,7 +298,7 @@ RC_GTEST_PROP(TrainingCore, a_refusal_changes_nothing_else, ()) {
   });
 }
 
-RC_GTEST_PROP(TrainingCore, a_counter_offer_is_good, ()) {
+RC_GTEST_PROP(TrainingCore, ACounterOfferIsGood, ()) {
   // Small and busy, so that the gate closes too.
   History history{"weir", 1, *rc::gen::element(1, 2, 4)};
   play(history, 60, false, [&](const Event& event) {
@@ -317,7 +317,7 @@ RC_GTEST_PROP(TrainingCore, a_counter_offer_is_good, ()) {
   });
 }
 
-RC_GTEST_PROP(TrainingCore, jobs_without_a_promise_never_change_an_answer, ()) {
+RC_GTEST_PROP(TrainingCore, JobsWithoutAPromiseNeverChangeAnAnswer, ()) {
   History history = any_history();
   play(history, 25, false, [&](const Event& event) {
     const auto* submitted = std::get_if<TrainingSubmitted>(&event.what);
@@ -334,7 +334,7 @@ RC_GTEST_PROP(TrainingCore, jobs_without_a_promise_never_change_an_answer, ()) {
   });
 }
 
-RC_GTEST_PROP(TrainingCore, policies_never_give_a_gpu_twice, ()) {
+RC_GTEST_PROP(TrainingCore, PoliciesNeverGiveAGpuTwice, ()) {
   const char* policy =
       *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "tiresias", "themis",
                         "gandiva", "srtf", "fifo", "chronus", "pollux");
@@ -365,7 +365,7 @@ TrainingSpec a_spec(const CurveKey& key, std::int64_t iterations, std::int64_t d
   return spec;
 }
 
-TEST(TrainingCore, a_job_without_a_curve_waits_and_is_answered_when_it_comes) {
+TEST(TrainingCore, AJobWithoutACurveWaitsAndIsAnsweredWhenItComes) {
   History history{"weir", 1, 4};
   const auto waits = history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
   ASSERT_EQ(waits.size(), 1U);
@@ -379,7 +379,7 @@ TEST(TrainingCore, a_job_without_a_curve_waits_and_is_answered_when_it_comes) {
 }
 
 // Whatever was told, and in whatever order: no speed is counted twice.
-RC_GTEST_PROP(TrainingCore, a_job_runs_at_its_speed_times_the_newest_curve, ()) {
+RC_GTEST_PROP(TrainingCore, AJobRunsAtItsSpeedTimesTheNewestCurve, ()) {
   History history{"weir", 1, 8};
   TrainingSpec spec = a_spec(kLinear, 1'000'000, 0);
   spec.deadline_kind = DeadlineKind::none;
@@ -407,7 +407,7 @@ RC_GTEST_PROP(TrainingCore, a_job_runs_at_its_speed_times_the_newest_curve, ()) 
   }
 }
 
-TEST(TrainingCore, what_a_job_did_before_a_new_curve_it_did_at_the_old_rate) {
+TEST(TrainingCore, WhatAJobDidBeforeANewCurveItDidAtTheOldRate) {
   History history{"weir", 1, 1};
   TrainingSpec spec = a_spec(kLinear, 100'000, 0);
   spec.deadline_kind = DeadlineKind::none;
@@ -421,7 +421,7 @@ TEST(TrainingCore, what_a_job_did_before_a_new_curve_it_did_at_the_old_rate) {
   EXPECT_EQ(job.left_at(history.now + from_seconds(10)), work_of_iterations(98'600));
 }
 
-TEST(TrainingCore, a_promise_that_a_new_curve_breaks_is_mended_or_announced) {
+TEST(TrainingCore, APromiseThatANewCurveBreaksIsMendedOrAnnounced) {
   for (const std::int64_t rate : {7, 2}) {
     History history{"weir", 1, 4};
     // 1000 seconds for what takes 500 on one GPU.
@@ -436,7 +436,7 @@ TEST(TrainingCore, a_promise_that_a_new_curve_breaks_is_mended_or_announced) {
   }
 }
 
-TEST(TrainingCore, a_promise_at_risk_is_back_on_plan_when_a_new_curve_is_faster) {
+TEST(TrainingCore, APromiseAtRiskIsBackOnPlanWhenANewCurveIsFaster) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 5'000, 2000)});
   history.tell(TimerFired{});
@@ -446,7 +446,7 @@ TEST(TrainingCore, a_promise_at_risk_is_back_on_plan_when_a_new_curve_is_faster)
   EXPECT_FALSE(history.state().job(JobId{1}).is_at_risk);
 }
 
-TEST(TrainingCore, a_size_that_a_new_curve_does_not_have_is_left_and_planned_no_more) {
+TEST(TrainingCore, ASizeThatANewCurveDoesNotHaveIsLeftAndPlannedNoMore) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 20'000, 2000)});
   history.tell(TimerFired{});
@@ -460,7 +460,7 @@ TEST(TrainingCore, a_size_that_a_new_curve_does_not_have_is_left_and_planned_no_
   for (const TimelineStep& step : job.timeline.steps) EXPECT_LE(step.block.size, 1U);
 }
 
-TEST(TrainingCore, a_job_that_waits_for_a_curve_can_fail) {
+TEST(TrainingCore, AJobThatWaitsForACurveCanFail) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
   const auto records = history.tell(JobFailed{JobId{1}});
@@ -468,7 +468,7 @@ TEST(TrainingCore, a_job_that_waits_for_a_curve_can_fail) {
   EXPECT_EQ(history.state().job(JobId{1}).phase, TrainingPhase::failed);
 }
 
-TEST(TrainingCore, a_waiting_job_whose_deadline_has_passed_is_refused) {
+TEST(TrainingCore, AWaitingJobWhoseDeadlineHasPassedIsRefused) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
   history.now = at_second(3000);
@@ -477,13 +477,13 @@ TEST(TrainingCore, a_waiting_job_whose_deadline_has_passed_is_refused) {
   EXPECT_TRUE(std::holds_alternative<PromiseRefused>(answered.back().what));
 }
 
-TEST(TrainingCore, a_job_that_needs_two_gpus_is_never_given_one) {
+TEST(TrainingCore, AJobThatNeedsTwoGpusIsNeverGivenOne) {
   History history{"weir", 1, 1};
   const auto records = history.tell(TrainingSubmitted{a_spec(kLarge, 100, 2000)});
   EXPECT_EQ(records.back().reason.code, ReasonCode::never_fits);
 }
 
-TEST(TrainingCore, a_report_told_twice_counts_once) {
+TEST(TrainingCore, AReportToldTwiceCountsOnce) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 5000)});
   history.tell(TimerFired{});
@@ -498,7 +498,7 @@ TEST(TrainingCore, a_report_told_twice_counts_once) {
       history.tell(RanksReady{JobId{1}, generation + 1}).front().what));
 }
 
-TEST(TrainingCore, a_malformed_job_is_ignored) {
+TEST(TrainingCore, AMalformedJobIsIgnored) {
   History history{"weir", 1, 4};
   for (const TrainingSpec& spec : {a_spec(kLinear, 0, 2000), a_spec(kLinear, 10, 1000)}) {
     const auto records = history.tell(TrainingSubmitted{spec});
@@ -507,7 +507,7 @@ TEST(TrainingCore, a_malformed_job_is_ignored) {
   }
 }
 
-TEST(TrainingCore, a_lost_node_moves_its_jobs_and_keeps_what_can_be_kept) {
+TEST(TrainingCore, ALostNodeMovesItsJobsAndKeepsWhatCanBeKept) {
   History history{"weir", 2, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
@@ -524,7 +524,7 @@ TEST(TrainingCore, a_lost_node_moves_its_jobs_and_keeps_what_can_be_kept) {
   EXPECT_FALSE(history.state().job(JobId{1}).is_at_risk);
 }
 
-TEST(TrainingCore, a_promise_that_cannot_be_kept_is_announced_at_once) {
+TEST(TrainingCore, APromiseThatCannotBeKeptIsAnnouncedAtOnce) {
   History history{"weir", 1, 4};
   // Needs most of the node until its deadline.
   history.tell(TrainingSubmitted{a_spec(kLinear, 30'000, 2000)});
@@ -542,7 +542,7 @@ TEST(TrainingCore, a_promise_that_cannot_be_kept_is_announced_at_once) {
 }
 
 // Its plan was used up, by another's need at the same moment or by its own slowness.
-TEST(TrainingCore, a_promised_job_without_a_plan_is_planned_anew_or_announced) {
+TEST(TrainingCore, APromisedJobWithoutAPlanIsPlannedAnewOrAnnounced) {
   for (const std::int64_t deadline : {1000, 105}) {
     testing::PoolUnderTest pool{1, 4, testing::kFreeRescales};
     const JobId job = pool.promise(
@@ -554,7 +554,7 @@ TEST(TrainingCore, a_promised_job_without_a_plan_is_planned_anew_or_announced) {
   }
 }
 
-TEST(TrainingCore, a_drained_node_is_left_at_the_next_decision_and_the_promise_kept) {
+TEST(TrainingCore, ADrainedNodeIsLeftAtTheNextDecisionAndThePromiseKept) {
   History history{"weir", 2, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
@@ -570,7 +570,7 @@ TEST(TrainingCore, a_drained_node_is_left_at_the_next_decision_and_the_promise_k
   EXPECT_FALSE(history.state().job(JobId{1}).is_at_risk);
 }
 
-TEST(TrainingCore, gpus_somebody_else_uses_are_given_up_and_come_back) {
+TEST(TrainingCore, GpusSomebodyElseUsesAreGivenUpAndComeBack) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
@@ -582,7 +582,7 @@ TEST(TrainingCore, gpus_somebody_else_uses_are_given_up_and_come_back) {
   EXPECT_EQ(history.state().pools.front().gpus_up(), 4);
 }
 
-TEST(TrainingCore, failed_ranks_are_started_again_in_a_new_generation) {
+TEST(TrainingCore, FailedRanksAreStartedAgainInANewGeneration) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
@@ -597,7 +597,7 @@ TEST(TrainingCore, failed_ranks_are_started_again_in_a_new_generation) {
   EXPECT_EQ(late.front().reason.code, ReasonCode::already_so);
 }
 
-TEST(TrainingCore, a_soft_deadline_that_cannot_be_met_is_run_late) {
+TEST(TrainingCore, ASoftDeadlineThatCannotBeMetIsRunLate) {
   History history{"weir", 1, 1};
   TrainingSpec spec = a_spec(kLinear, 100'000, 2000);
   spec.deadline_kind = DeadlineKind::soft;
@@ -609,7 +609,7 @@ TEST(TrainingCore, a_soft_deadline_that_cannot_be_met_is_run_late) {
   EXPECT_EQ(history.state().job(JobId{1}).block.size, 1U);
 }
 
-TEST(TrainingCore, best_effort_gives_way_to_a_promise) {
+TEST(TrainingCore, BestEffortGivesWayToAPromise) {
   History history{"weir", 1, 1};
   TrainingSpec patient = a_spec(kLinear, 100'000, 2000);
   patient.deadline_kind = DeadlineKind::none;
@@ -624,7 +624,7 @@ TEST(TrainingCore, best_effort_gives_way_to_a_promise) {
   EXPECT_EQ(history.state().job(JobId{2}).block.size, 1U);
 }
 
-TEST(TrainingCore, without_a_training_policy_training_events_are_ignored) {
+TEST(TrainingCore, WithoutATrainingPolicyTrainingEventsAreIgnored) {
   CoreConfig config = config_for("weir");
   config.training_policy = nullptr;
   Core core{config, initial_state_for_training(a_cluster(1, 4))};
