@@ -143,6 +143,7 @@ class PlanReader {
   // Not a list of the option table: those have each value once.
   void read_list_of_sizes(std::string_view text) {
     std::vector<std::int32_t> sizes;
+    sizes_are_wrong_ = true;
     for (std::size_t from = 0; from <= text.size();) {
       const std::size_t comma = std::min(text.find(',', from), text.size());
       const auto size = formats::parse_count(text.substr(from, comma - from));
@@ -157,6 +158,7 @@ class PlanReader {
       from = comma + 1;
     }
     plan_.course.sizes = std::move(sizes);
+    sizes_are_wrong_ = false;
   }
 
   void read_times() {
@@ -166,6 +168,7 @@ class PlanReader {
     if (has_every) read_every();
     if (has_steps) plan_.course.at_steps = options_.integers("at-steps");
     if (has_every && has_steps) return wrong("--every", "beside --at-steps", "one of them");
+    if (sizes_are_wrong_) return;  // noted
     if (changes == 0 && (has_every || has_steps)) {
       return wrong("--sizes", "",
                    fmt::format("two sizes or more beside {}, such as 1,2,1",
@@ -198,6 +201,7 @@ class PlanReader {
 
   const OptionValues& options_;
   const std::int32_t gpus_here_;
+  bool sizes_are_wrong_ = false;
   Diagnostics mistakes_;
   RunJobPlan plan_;
 };

@@ -40,7 +40,7 @@ struct LaunchSpec {
   // Between SIGUSR1, "save at the next step", and the request to stop, unless it saves sooner; 0: no
   // such signal.
   Duration announce{0};
-  std::optional<Duration> hang_after;  // without a step, it has failed; none: see hangs_after
+  std::optional<Duration> hang_after;  // without a step, it has failed; none: engines choose
   // Modules of Python to import ahead of time, in a process that waits for the job's next start.
   std::vector<std::string> warm_start;
   std::int64_t memory_limit_bytes = 0;  // 0: none

@@ -21,9 +21,11 @@
 #include <functional>
 #include <optional>
 
+#include "domain/engine.h"
+
 namespace weir::worker {
 
-inline constexpr int kStoppedToBeResumed = 143;
+inline constexpr int kStoppedToBeResumed = kResumeCode;
 
 class StopRequest {
  public:

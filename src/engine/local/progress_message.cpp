@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <type_traits>
 
 namespace weir::engine {
 namespace {
@@ -62,33 +62,26 @@ void read_event(const Json& line, JobMessage& message) {
                                                   : Duration{0};
 }
 
-// The numbers after the first words, each with its name. Names that are not known, as a supervisor of
-// another version may have, are ignored.
-struct NamedNumber {
-  std::string_view name;
-  std::int64_t* place;
-};
-std::array<NamedNumber, 10> numbers_of(RunNews& news, std::array<std::int64_t, 10>& values) {
-  constexpr std::array<std::string_view, 10> kNames{"start", "import", "load",  "step",   "warm",
-                                                    "at",    "global", "local", "passes", "save"};
-  values = {news.start.start.count(), news.start.import.count(),  news.start.load.count(),
-            news.start.step.count(),  news.start.is_warm ? 1 : 0, news.progress_at.count(),
-            news.batch.global_batch,  news.batch.local_batch,     news.batch.passes,
-            news.longest_save.count()};
-  std::array<NamedNumber, 10> named{};
-  for (std::size_t i = 0; i < named.size(); ++i) named[i] = {kNames[i], &values[i]};
-  return named;
+// The numbers after the first words, each with its name.
+template <class News, class Visit>
+void for_each_number(News& news, Visit visit) {
+  visit("start", news.start.start);
+  visit("import", news.start.import);
+  visit("load", news.start.load);
+  visit("step", news.start.step);
+  visit("warm", news.start.is_warm);
+  visit("at", news.progress_at);
+  visit("global", news.batch.global_batch);
+  visit("local", news.batch.local_batch);
+  visit("passes", news.batch.passes);
+  visit("save", news.longest_save);
 }
 
-void adopt_numbers(RunNews& news, const std::array<std::int64_t, 10>& values) {
-  news.start.start = Duration{values[0]};
-  news.start.import = Duration{values[1]};
-  news.start.load = Duration{values[2]};
-  news.start.step = Duration{values[3]};
-  news.start.is_warm = values[4] != 0;
-  news.progress_at = Duration{values[5]};
-  news.batch = {values[6], values[7], values[8]};
-  news.longest_save = Duration{values[9]};
+std::int64_t to_number(Duration value) {
+  return value.count();
+}
+std::int64_t to_number(std::int64_t value) {
+  return value;
 }
 
 std::optional<double> parse_real(std::string_view text) {
@@ -98,7 +91,8 @@ std::optional<double> parse_real(std::string_view text) {
   return value;
 }
 
-bool read_named(std::string_view word, RunNews& news, const std::array<NamedNumber, 10>& numbers) {
+// Names that are not known, as a supervisor of another version may have, are ignored.
+bool read_named(std::string_view word, RunNews& news) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) return false;
   const std::string_view name = word.substr(0, equals);
@@ -107,13 +101,14 @@ bool read_named(std::string_view word, RunNews& news, const std::array<NamedNumb
     news.loss = parse_real(value);
     return news.loss.has_value();
   }
-  for (const NamedNumber& number : numbers) {
-    if (number.name != name) continue;
+  bool is_good = true;
+  for_each_number(news, [&](std::string_view known, auto& place) {
+    if (known != name) return;
     const auto parsed = parse_number<std::int64_t>(value);
-    *number.place = parsed.value_or(0);
-    return parsed.has_value();
-  }
-  return true;
+    is_good = parsed.has_value();
+    place = std::remove_reference_t<decltype(place)>(parsed.value_or(0));
+  });
+  return is_good;
 }
 
 }  // namespace
@@ -135,11 +130,10 @@ std::string encode(const RunNews& news) {
   std::string text = std::to_string(news.run.job) + " " + std::to_string(news.run.generation);
   text += news.is_ready ? " ready" : " starting";
   text += news.progress >= 0 ? " " + std::to_string(news.progress) : " -";
-  RunNews copy = news;
-  std::array<std::int64_t, 10> values{};
-  for (const NamedNumber& number : numbers_of(copy, values))
-    if (*number.place > 0)
-      text += " " + std::string{number.name} + "=" + std::to_string(*number.place);
+  for_each_number(news, [&](std::string_view name, const auto& value) {
+    if (const std::int64_t number = to_number(value); number > 0)
+      text += " " + std::string{name} + "=" + std::to_string(number);
+  });
   if (news.loss) {
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *news.loss).ptr;
@@ -161,11 +155,8 @@ std::optional<RunNews> decode_run_news(std::string_view bytes) {
     if (!progress) return std::nullopt;
     news.progress = *progress;
   }
-  std::array<std::int64_t, 10> values{};
-  const auto numbers = numbers_of(news, values);
   while (!bytes.empty())
-    if (!read_named(take_word(bytes), news, numbers)) return std::nullopt;
-  adopt_numbers(news, values);
+    if (!read_named(take_word(bytes), news)) return std::nullopt;
   return news;
 }
 

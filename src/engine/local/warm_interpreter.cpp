@@ -19,6 +19,7 @@
 #include "engine/local/descriptor_message.h"
 #include "engine/local/run_token.h"
 #include "engine/local/small_files.h"
+#include "engine/local/spare_supervisor.h"
 #include "engine/local/supervisor.h"
 #include "engine/local/warm_interpreter_source.h"
 
@@ -28,7 +29,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // Longer than imports take. Who has not answered by then is given up, and the rank started anew.
 constexpr std::chrono::seconds kPatience{60};
-constexpr std::size_t kTokenRoom = 128;
 
 std::size_t arguments_before_script(const std::vector<std::string>& command) {
   return command.size() > 1 && command[1] == "-u" ? 2 : 1;
@@ -94,7 +94,7 @@ std::unique_ptr<WarmInterpreter> WarmInterpreter::start(const std::string& progr
   start.command.insert(start.command.end(), modules.begin(), modules.end());
   start.environment = merge_environment(
       environ,
-      {{std::string{kRankVariable}, std::string(kTokenRoom, '-')},
+      {{std::string{kRankVariable}, room_for_token()},
        {"OMP_NUM_THREADS", std::getenv("OMP_NUM_THREADS") ? std::getenv("OMP_NUM_THREADS") : "1"}},
       kSupervisorVariable);
   start.directory = "/";
