@@ -78,7 +78,7 @@ LogPosition EventHub::end() const {
 
 std::size_t EventHub::watchers() const {
   const std::lock_guard lock{mutex_};
-  return watchers_.size() + arriving_.size();
+  return watchers_.size() + arriving_.size() + being_served_;
 }
 
 void EventHub::run() {
@@ -99,6 +99,7 @@ void EventHub::run() {
       arriving_.clear();
       watchers = std::move(watchers_);
       watchers_.clear();
+      being_served_ = watchers.size();
       end = end_;
     }
     const bool is_time = Clock::now() >= next_heartbeat;
@@ -113,6 +114,7 @@ void EventHub::run() {
     served = end.entry;
     const std::lock_guard lock{mutex_};
     std::move(watchers.begin(), watchers.end(), std::back_inserter(watchers_));
+    being_served_ = 0;
   }
 }
 

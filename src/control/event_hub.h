@@ -53,6 +53,7 @@ class EventHub {
   std::condition_variable changed_;
   std::vector<Watcher> watchers_;
   std::vector<Watcher> arriving_;
+  std::size_t being_served_ = 0;  // in the thread's hands, in none of the lists
   LogPosition end_;
   bool is_stopping_ = false;
   std::thread thread_;

@@ -219,6 +219,18 @@ TEST_F(EventHubTest, LetsGoOfReadersThatHaveGone) {
   hub_->stop();
 }
 
+TEST_F(EventHubTest, CountsReadersAlsoWhileTheyAreServed) {
+  const auto first = watch(0);
+  const auto second = watch(0);
+  for (int i = 0; i < 200; ++i) {
+    go_on(1);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{2};
+    while (std::chrono::steady_clock::now() < until) {
+      ASSERT_EQ(hub_->watchers(), 2u) << "after " << i << " records";
+    }
+  }
+}
+
 TEST(RecordLineHead, IsReadFromTheLine) {
   const auto head = record_line_head(R"({"schema":1,"seq":7,"time":3,"type":"job_released"})");
   ASSERT_TRUE(head);
