@@ -161,7 +161,9 @@ void TrainingDecision::operator()(const ProgressReported& event) {
   if (!is_active(event.job)) return;
   const TrainingJob& job = state_.job(event.job);
   const Work all = work_of_iterations(job.spec->iterations);
-  const Work left = event.done < all ? all - event.done : Work{};
+  // Until it has ended its last step is not over: it may have to save, and needs GPUs for that.
+  const Work last = work_of_iterations(1);
+  const Work left = event.done + last < all ? all - event.done : last;
   JobObserved observed{event.job, left, job.ready_at, job.speed_permille};
   // Its speed shows when it has run long enough without a change.
   constexpr Duration kLongEnough = from_seconds(10);

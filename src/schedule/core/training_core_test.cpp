@@ -460,6 +460,41 @@ TEST(TrainingCore, ASizeThatANewCurveDoesNotHaveIsLeftAndPlannedNoMore) {
   for (const TimelineStep& step : job.timeline.steps) EXPECT_LE(step.block.size, 1U);
 }
 
+// It saves, says goodbye, and may lose its GPUs over that: it must get some again, or it never ends.
+TEST(TrainingCore, AJobThatHasDoneAllItsStepsKeepsItsTurnUntilItEnds) {
+  for (const TrainingPolicyRow& policy : training_policies()) {
+    for (const DeadlineKind kind : {DeadlineKind::none, DeadlineKind::hard}) {
+      SCOPED_TRACE(policy.name);
+      History history{policy.name.data(), 1, 4};
+      TrainingSpec spec = a_spec(kLinear, 1000, 4000);
+      spec.deadline_kind = kind;
+      history.tell(TrainingSubmitted{spec});
+      const auto has_gpus = [&] { return !history.state().job(JobId{1}).block.is_none(); };
+      const auto wait_for_gpus = [&] {
+        history.tell(TimerFired{});
+        for (int i = 0; i < 60 && !has_gpus(); ++i) {
+          history.now += from_seconds(20);
+          history.tell(TimerFired{});
+        }
+      };
+      wait_for_gpus();
+      ASSERT_TRUE(has_gpus());
+      history.now += from_seconds(40);
+      history.tell(ProgressReported{JobId{1}, work_of_iterations(1000)});
+      history.tell(TimerFired{});
+      EXPECT_TRUE(has_gpus());
+      const NodeId node = history.cluster().nodes.front().id;
+      history.tell(NodeLost{node});
+      history.tell(TimerFired{});
+      ASSERT_FALSE(has_gpus());
+      history.now += from_seconds(20);
+      history.tell(NodeReturned{node});
+      wait_for_gpus();
+      EXPECT_TRUE(has_gpus());
+    }
+  }
+}
+
 TEST(TrainingCore, AJobThatWaitsForACurveCanFail) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
