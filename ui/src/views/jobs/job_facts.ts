@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is worked out from a job as the API tells it. Kept for each job object: the list of jobs is
+// filtered and sorted as a whole, often, and a job that has changed is another object.
+import { isOver, type Job } from '../../api/types';
+import { parsedTime } from '../../text/times';
+
+export interface JobFacts {
+  searched: string; // what a search looks at, in lower case
+  submitted: number; // ms; NaN: there is none
+  deadline: number;
+  finish: number; // when it ended, or is expected to
+  slack: number; // seconds from the finish to the deadline; NaN: nobody knows
+  share: number; // of its iterations that is done; NaN: it counts none
+}
+
+const known = new WeakMap<Job, JobFacts>();
+
+export function factsOf(job: Job): JobFacts {
+  let facts = known.get(job);
+  if (!facts) {
+    facts = madeOut(job);
+    known.set(job, facts);
+  }
+  return facts;
+}
+
+function madeOut(job: Job): JobFacts {
+  const deadline = parsedTime(job.deadline);
+  const finish = parsedTime(isOver(job.phase) ? job.ended : job.expected_finish);
+  return {
+    searched: `${job.id} ${job.name}`.toLowerCase(),
+    submitted: parsedTime(job.submitted),
+    deadline,
+    finish,
+    slack: mayMeet(job) ? (deadline - finish) / 1000 : NaN,
+    share: job.iterations ? Math.min(1, (job.done ?? 0) / job.iterations) : NaN,
+  };
+}
+
+// A job that was refused or given up neither meets nor misses its deadline.
+function mayMeet(job: Job): boolean {
+  return job.phase === 'finished' || !isOver(job.phase);
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'muted';
+
+// Tight: less is left than a tenth of the time it was given.
+const tightShare = 0.1;
+
+export function slackTone(job: Job, now: number): Tone {
+  const { deadline, slack, submitted } = factsOf(job);
+  if (!isOver(job.phase) && (job.at_risk || now > deadline)) return 'bad';
+  if (Number.isNaN(slack)) return 'muted';
+  if (slack < 0) return 'bad';
+  if (isOver(job.phase)) return 'muted';
+  return slack < ((deadline - submitted) / 1000) * tightShare ? 'warn' : 'good';
+}
