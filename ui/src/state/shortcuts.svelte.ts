@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keys that do something, wherever the focus is but in a field. A key may be two strokes: "g j".
+import { untrack } from 'svelte';
 
 export interface Shortcut {
   keys: string; // "?" or "g j"; as KeyboardEvent.key names them
@@ -15,10 +16,10 @@ class Shortcuts {
   private first = '';
   private firstAt = 0;
 
-  // Returns what takes them away again.
+  // Returns what takes them away again. Views call it in effects, which must not follow the list.
   add(...shortcuts: Shortcut[]): () => void {
-    this.list = [...this.list, ...shortcuts];
-    return () => { this.list = this.list.filter((one) => !shortcuts.includes(one)); };
+    this.list = [...untrack(() => this.list), ...shortcuts];
+    return () => { this.list = untrack(() => this.list).filter((one) => !shortcuts.includes(one)); };
   }
 
   press(event: KeyboardEvent): void {

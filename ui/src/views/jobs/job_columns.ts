@@ -23,7 +23,7 @@ function timeColumn(key: string, title: string, width: string, time: (job: Job) 
 
 const id: JobColumn = { key: 'id', title: 'Id', width: '70px', isNumber: true, text: (job) => String(job.id), value: (job) => job.id };
 const name: JobColumn = { key: 'name', title: 'Name', width: 'minmax(170px, 2fr)', text: (job) => job.name };
-const phase: JobColumn = { key: 'phase', title: 'Phase', width: '152px', text: (job) => job.phase };
+const phase: JobColumn = { key: 'phase', title: 'Phase', width: '168px', text: (job) => job.phase };
 const gpus: JobColumn = { key: 'gpus', title: 'GPUs', width: '64px', isNumber: true, text: (job) => String(job.gpus), value: (job) => job.gpus, hint: 'How many it has now' };
 const progress: JobColumn = {
   key: 'progress', title: 'Progress', width: '138px', hint: 'Of its iterations, as last reported',
@@ -32,11 +32,11 @@ const progress: JobColumn = {
 };
 const deadline = timeColumn('deadline', 'Deadline', '104px', (job) => factsOf(job).deadline);
 const slack: JobColumn = {
-  key: 'slack', title: 'Slack', width: '104px', isNumber: true, hint: 'From its finish, as it is expected or was, to the deadline',
+  key: 'slack', title: 'Slack', width: '84px', isNumber: true, hint: 'From its finish, as it is expected or was, to the deadline',
   text: (job) => durationText(factsOf(job).slack),
   value: (job) => orNull(factsOf(job).slack),
 };
-const finish = timeColumn('finish', 'Finish', '110px', (job) => factsOf(job).finish, 'When it is expected to finish, or ended');
+const finish = timeColumn('finish', 'Finish', '104px', (job) => factsOf(job).finish, 'When it is expected to finish, or ended');
 const submitted = timeColumn('submitted', 'Submitted', '104px', (job) => factsOf(job).submitted);
 const reason: JobColumn = { key: 'reason', title: 'Reason', width: 'minmax(180px, 3fr)', text: (job) => job.reason ?? '', hint: 'Of the last decision' };
 
@@ -53,8 +53,8 @@ export const savedColumns: readonly JobColumn[] = [...jobColumns, promised, atRi
 
 // On a narrow screen: what one looks for on the way, without scrolling aside.
 export const narrowColumns: readonly JobColumn[] = [
-  { ...name, width: 'minmax(96px, 2fr)' },
-  { ...phase, width: '104px' },
-  { ...progress, width: '70px' },
-  { ...deadline, width: '84px' },
+  { ...name, width: 'minmax(84px, 2fr)' },
+  { ...phase, width: '112px' },
+  { ...progress, title: 'Done', width: '66px' },
+  { ...deadline, width: '92px' },
 ];

@@ -6,6 +6,7 @@ import { jobColumns, savedColumns } from './job_columns';
 import { factsOf, slackTone } from './job_facts';
 import { choicesText, filterJobs, readFilter } from './job_filter';
 import { JobOrder } from './job_order';
+import { shortDuration, shortRelative } from './short_times';
 
 function job(id: number, rest: Partial<Job> = {}): Job {
   return { id, name: `job-${id}`, phase: 'running', submitted: '2026-01-01T00:00:00Z', gpus: 1, generation: 1, restarts: 0, ...rest };
@@ -81,4 +82,10 @@ test('slack is what lies between the finish and the deadline', () => {
 test('files have times that programs can read', () => {
   const csv = tableCsv([job(5, { deadline: '2026-01-01T01:00:00Z', iterations: 200, done: 50 })], savedColumns);
   expect(csv.split('\r\n')[1]).toBe('5,job-5,running,1,0.25,2026-01-01T01:00:00.000Z,,,2026-01-01T00:00:00.000Z,,false,false');
+});
+
+test('short times have one unit', () => {
+  const texts: [number, string][] = [[0, '0 s'], [99, '99 s'], [100, '2 min'], [5100, '85 min'], [6000, '2 h'], [-108_000, '−30 h'], [345_600, '4 d'], [NaN, '–']];
+  for (const [seconds, text] of texts) expect(shortDuration(seconds), String(seconds)).toBe(text);
+  expect([shortRelative(5000, 0), shortRelative(0, 7_200_000), shortRelative(500, 0)]).toEqual(['in 5 s', '2 h ago', 'now']);
 });
