@@ -28,5 +28,6 @@ test('forgets the oldest that are over when there are too many, and never one th
   const book = new JobBook(100);
   for (let id = 1; id <= 5000; ++id) book.take([job(id, id % 50 === 0 ? 'running' : 'finished')]);
   expect(book.size).toBeLessThanOrEqual(200);
+  expect(book.isPartial).toBe(true);
   expect(book.list().filter(({ phase }) => phase === 'running')).toHaveLength(100);
 });

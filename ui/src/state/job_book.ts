@@ -8,8 +8,9 @@ export class JobBook {
   private byId = new Map<number, Job>();
   private sorted: Job[] = [];
   private isSorted = true;
+  isPartial = false; // there were jobs that it does not know any more
 
-  constructor(readonly most = 20_000) {}
+  constructor(readonly most = 12_000) {}
 
   get size(): number { return this.byId.size; }
   find(id: number): Job | undefined { return this.byId.get(id); }
@@ -24,6 +25,7 @@ export class JobBook {
     this.byId.clear();
     this.sorted = [];
     this.isSorted = true;
+    this.isPartial = false;
   }
 
   // A new array after each change.
@@ -40,6 +42,7 @@ export class JobBook {
     // A tenth more, so that it does not happen with every change.
     const count = Math.min(over.length, this.byId.size - this.most + Math.floor(this.most / 10));
     for (const job of over.slice(0, count)) this.byId.delete(job.id);
+    this.isPartial = count > 0 || this.isPartial;
     this.isSorted = false;
   }
 }

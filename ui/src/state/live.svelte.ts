@@ -174,6 +174,7 @@ class Live {
         this.book.take(page.jobs.filter((job) => this.book.find(job.id) === undefined));
         this.jobs = this.book.list();
         next = page.next;
+        if (next !== undefined && this.book.size >= this.book.most) this.book.isPartial = true;
       }
       this.isLoading = false;
     } catch (error) {
