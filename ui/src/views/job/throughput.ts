@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast a job was, beside what it was planned with.
+import type { Job, Progress } from '../../api/types';
+import type { ChartSpec } from '../../charts/chart_spec';
+
+export interface RateRow {
+  gpus: number;
+  predicted: number | null; // iterations per second
+  measured: number | null; // the middle one of what was measured
+}
+
+type Rates = NonNullable<Job['curve']>['rates'];
+
+export function throughputSpec(name: string, progress: Progress, rates: Rates | undefined): ChartSpec {
+  const measured = { label: 'measured', colour: '--series-1', values: progress.rate };
+  const predicted = {
+    label: 'predicted', colour: '--series-2', isDashed: true, isStep: true,
+    values: progress.gpus.map((gpus) => rates?.[String(gpus)] ?? null),
+  };
+  return { title: `Throughput of ${name}`, unit: 'it/s', at: progress.at, least: 0, series: rates ? [measured, predicted] : [measured] };
+}
+
+export function lossSpec(name: string, progress: Progress, isLogarithmic: boolean): ChartSpec {
+  return { title: `Loss of ${name}`, at: progress.at, isLogarithmic, series: [{ label: 'loss', colour: '--series-3', values: progress.loss }] };
+}
+
+export function hasValues(values: readonly (number | null)[] | undefined): boolean {
+  return values?.some((value) => value !== null) ?? false;
+}
+
+// One row for each number of GPUs that has a prediction or was measured.
+export function rateRows(rates: Rates | undefined, progress: Progress | null): RateRow[] {
+  const measured = new Map<number, number[]>();
+  progress?.rate.forEach((rate, i) => {
+    if (rate === null) return;
+    const gpus = progress.gpus[i];
+    const ofSize = measured.get(gpus);
+    if (ofSize) ofSize.push(rate);
+    else measured.set(gpus, [rate]);
+  });
+  const sizes = new Set([...Object.keys(rates ?? {}).map(Number), ...measured.keys()]);
+  return [...sizes].sort((a, b) => a - b).map((gpus) => ({
+    gpus,
+    predicted: rates?.[String(gpus)] ?? null,
+    measured: middle(measured.get(gpus) ?? []),
+  }));
+}
+
+function middle(values: number[]): number | null {
+  return values.length === 0 ? null : values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
