@@ -22,6 +22,8 @@ export interface SizeLine {
   isDeadlineBeyond: boolean; // too far away to be shown
 }
 
+// Of the axis above the most GPUs: the marks' names stand there.
+const headroom = 1.25;
 // How much longer than all that happens the axis may become to have the deadline on it.
 const mostStretch = 4;
 
@@ -52,7 +54,7 @@ export function sizeLine(job: Job, told: Explained, now: number): SizeLine {
         { label: 'is planned', colour: '--series-1', isStep: true, isDashed: true, values: at.map((time) => (planned.length > 0 && time >= planned[0].from ? sizeAt(planned, time) : null)) },
       ],
       least: 0,
-      most: 1,
+      most: headroom * Math.max(1, ...was.map(({ gpus }) => gpus), ...planned.map(({ gpus }) => gpus)),
       from: told.came_s,
       to: to + (to - told.came_s) * 0.02,
       marks: marks(job, ended, now, deadline, isDeadlineBeyond),
