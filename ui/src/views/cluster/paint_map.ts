@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Draws the part of the map that is in sight: cells of one colour together, then what stands out.
+import type { ClusterModel } from './cluster_model';
+import { closed, meaning, onClosed } from './cell_colours';
+import { cellBox, columnsOf, nodeBox, type Box, type MapLayout } from './map_layout';
+
+export interface Look { // colours as the theme has them
+  cells: readonly string[]; // by meaning
+  text: string;
+  muted: string;
+  line: string;
+  surface: string;
+  accent: string;
+  focus: string;
+  hatch: string;
+}
+
+export interface Picture {
+  model: ClusterModel;
+  layout: MapLayout;
+  codes: Uint8Array;
+  look: Look;
+  lit: Uint8Array | null; // 1: stands out, all others fade; null: none does
+  selectedNode: number; // -1: none
+  cursor: number; // a cell; -1: none
+  pointed: number; // a cell; -1: none
+  top: number; // of what is in sight
+  height: number;
+  poolText(pool: number): string; // beside the pool's name
+}
+
+const faded = 0.22;
+const fades = 128; // added to the code of a cell that does
+
+export function paint(ctx: CanvasRenderingContext2D, picture: Picture): void {
+  const { layout, top, height } = picture;
+  ctx.clearRect(0, 0, layout.width, height);
+  ctx.save();
+  ctx.translate(0, -top);
+  for (let i = 0; i < layout.pools.length; ++i) paintHead(ctx, picture, i);
+  const nodes = nodesInSight(picture);
+  paintCells(ctx, picture, nodes);
+  paintNames(ctx, picture, nodes);
+  outlines(ctx, picture);
+  ctx.restore();
+}
+
+function nodesInSight({ layout, top, height }: Picture): number[] {
+  const nodes: number[] = [];
+  for (const pool of layout.pools) {
+    const firstRow = Math.max(0, Math.floor((top - pool.bodyTop) / pool.stepY));
+    const lastRow = Math.floor((top + height - pool.bodyTop) / pool.stepY);
+    const end = Math.min(pool.endNode, pool.firstNode + (lastRow + 1) * pool.perRow);
+    for (let node = pool.firstNode + firstRow * pool.perRow; node < end; ++node) nodes.push(node);
+  }
+  return nodes;
+}
+
+// The cells of each code, then each code at once: changing the colour is what costs.
+function paintCells(ctx: CanvasRenderingContext2D, { model, layout, codes, look, lit }: Picture, nodes: readonly number[]): void {
+  const byCode = new Map<number, number[]>(); // x and y in turn
+  const hatched: number[] = [];
+  for (const node of nodes) {
+    const first = model.firstCell[node];
+    const end = model.firstCell[node + 1];
+    if (end === first) continue;
+    const begin = cellBox(layout, model, first);
+    const columns = columnsOf(end - first);
+    for (let cell = first; cell < end; ++cell) {
+      const x = begin.x + ((cell - first) % columns) * layout.pitch;
+      const y = begin.y + Math.floor((cell - first) / columns) * layout.pitch;
+      const isHatched = codes[cell] === closed || codes[cell] >= onClosed;
+      const code = (codes[cell] & meaning) + (lit && !lit[cell] ? fades : 0);
+      const places = byCode.get(code);
+      if (places) places.push(x, y);
+      else byCode.set(code, [x, y]);
+      if (isHatched) hatched.push(x, y);
+    }
+  }
+  for (const [code, places] of byCode) {
+    ctx.globalAlpha = code >= fades ? faded : 1;
+    ctx.fillStyle = look.cells[code & meaning] ?? look.line;
+    fillCells(ctx, places, layout.cell);
+  }
+  ctx.globalAlpha = 1;
+  if (hatched.length === 0) return;
+  ctx.strokeStyle = look.hatch;
+  ctx.lineWidth = 1;
+  hatchCells(ctx, hatched, layout.cell);
+}
+
+function fillCells(ctx: CanvasRenderingContext2D, places: readonly number[], size: number): void {
+  if (size < 12) {
+    for (let i = 0; i < places.length; i += 2) ctx.fillRect(places[i], places[i + 1], size, size);
+    return;
+  }
+  ctx.beginPath();
+  for (let i = 0; i < places.length; i += 2) ctx.roundRect(places[i], places[i + 1], size, size, size < 24 ? 2 : 4);
+  ctx.fill();
+}
+
+function hatchCells(ctx: CanvasRenderingContext2D, places: readonly number[], size: number): void {
+  const step = size < 12 ? 3 : 6;
+  ctx.beginPath();
+  for (let i = 0; i < places.length; i += 2) {
+    const [x, y] = [places[i], places[i + 1]];
+    for (let along = step; along < 2 * size; along += step) {
+      const begin = Math.min(along, size);
+      const end = Math.max(0, along - size);
+      ctx.moveTo(x + end, y + begin);
+      ctx.lineTo(x + begin, y + end);
+    }
+  }
+  ctx.stroke();
+}
+
+function paintHead(ctx: CanvasRenderingContext2D, { model, layout, look, poolText, top, height }: Picture, pool: number): void {
+  const y = layout.pools[pool].top + 15;
+  if (y < top - 10 || y > top + height + 20) return;
+  ctx.textBaseline = 'alphabetic';
+  ctx.fillStyle = look.text;
+  ctx.font = '600 13px system-ui, "DejaVu Sans", sans-serif';
+  ctx.fillText(model.pools[pool].name, 2, y);
+  const after = ctx.measureText(model.pools[pool].name).width + 12;
+  ctx.fillStyle = look.muted;
+  ctx.font = '12px system-ui, "DejaVu Sans", sans-serif';
+  ctx.fillText(poolText(pool), after, y);
+}
+
+function paintNames(ctx: CanvasRenderingContext2D, picture: Picture, nodes: readonly number[]): void {
+  const { model, layout, look } = picture;
+  ctx.textBaseline = 'alphabetic';
+  ctx.font = '11px system-ui, "DejaVu Sans", sans-serif';
+  for (const pool of layout.pools) {
+    if (!pool.hasNames) continue;
+    for (const node of nodes) {
+      if (node < pool.firstNode || node >= pool.endNode) continue;
+      const box = nodeBox(layout, node);
+      ctx.fillStyle = model.nodes[node].up ? look.text : look.muted;
+      ctx.fillText(fitted(ctx, model.nodes[node].name, box.width), box.x, box.y + 11);
+    }
+  }
+}
+
+// Cut with an ellipsis where it is too long; names of one length are measured once.
+const lengths = new Map<string, string>();
+export function fitted(ctx: Pick<CanvasRenderingContext2D, 'measureText'>, name: string, width: number): string {
+  const key = `${width}:${name}`;
+  let text = lengths.get(key);
+  if (text !== undefined) return text;
+  text = name;
+  for (let length = name.length - 1; length > 0 && ctx.measureText(text).width > width; --length) text = `${name.slice(0, length)}…`;
+  if (lengths.size > 20_000) lengths.clear();
+  lengths.set(key, text);
+  return text;
+}
+
+function outlines(ctx: CanvasRenderingContext2D, { model, layout, look, selectedNode, cursor, pointed }: Picture): void {
+  if (selectedNode >= 0 && selectedNode < model.nodes.length) {
+    const box = nodeBox(layout, selectedNode);
+    ctx.strokeStyle = look.accent;
+    ctx.lineWidth = 2;
+    outline(ctx, box, layout.cell < 12 ? 2 : 4);
+  }
+  if (pointed >= 0 && pointed < model.nodeOfCell.length) {
+    ctx.strokeStyle = look.text;
+    ctx.lineWidth = 1.5;
+    outline(ctx, cellBox(layout, model, pointed), 0.75);
+  }
+  if (cursor >= 0 && cursor < model.nodeOfCell.length) {
+    ctx.strokeStyle = look.surface;
+    ctx.lineWidth = 4;
+    outline(ctx, cellBox(layout, model, cursor), 1.5);
+    ctx.strokeStyle = look.focus;
+    ctx.lineWidth = 2;
+    outline(ctx, cellBox(layout, model, cursor), 1.5);
+  }
+}
+
+function outline(ctx: CanvasRenderingContext2D, box: Box, beyond: number): void {
+  ctx.beginPath();
+  ctx.roundRect(box.x - beyond, box.y - beyond, box.width + 2 * beyond, box.height + 2 * beyond, 3);
+  ctx.stroke();
+}
