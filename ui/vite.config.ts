@@ -14,5 +14,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 400,
   },
-  server: { proxy: { '/v1': proxied, '/healthz': proxied } },
+  server: { proxy: { '/v1': proxied, '/healthz': proxied }, fs: { allow: ['.', '../docs/reference'] } },
 });
