@@ -272,7 +272,10 @@ void HttpConnection::take(ServerLoop::Message message) {
   }
 }
 
-void HttpConnection::begin_output(const HttpResponse& response, BodyEnd end) {
+void HttpConnection::begin_output(HttpResponse& response, BodyEnd end) {
+  for (const auto& [name, value] : loop_->context().options.default_headers) {
+    if (response.headers.count(name) == 0) response.headers.add(name, value);
+  }
   if (loop_->is_stopping() || reader_.is_http_1_0() || !reader_.keeps_alive()) {
     closes_after_ = true;
   }

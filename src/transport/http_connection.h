@@ -63,7 +63,7 @@ class HttpConnection final : public ResponseSink,
   void begin_stream(HttpResponse head, std::shared_ptr<StreamBuffer> stream);
   void take_from_stream();
   void end_stream();
-  void begin_output(const HttpResponse& response, BodyEnd end);
+  void begin_output(HttpResponse& response, BodyEnd end);
   // True when all is written at once; otherwise on_written() follows.
   bool write_now();
   void write_rest();

@@ -52,6 +52,9 @@ struct HttpServerOptions {
   std::chrono::milliseconds write_time{30'000};   // a reader slower than that is cut off
   std::chrono::milliseconds stop_time{5'000};     // for what is in flight when the server stops
 
+  // Added to every answer that does not have a field of that name.
+  HeaderList default_headers;
+
   // Called when the header is there, before the body is read: an answer refuses the request. The place for
   // authentication. Called on a server thread; must not block.
   std::function<std::optional<HttpResponse>(const HttpRequest&)> gate;

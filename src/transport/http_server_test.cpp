@@ -254,6 +254,40 @@ TEST(HttpServer, TheGateRefusesBeforeTheBodyIsRead) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
+TEST(HttpServer, AddsHeadersThatAnAnswerDoesNotHave) {
+  HttpServerOptions options;
+  options.default_headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  options.gate = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (request.method == "POST") return problem(401, "", "no");
+    return std::nullopt;
+  };
+  Router router = common_routes();
+  router.add("GET", "/kept", [](const HttpRequest&, Responder responder) {
+    HttpResponse response = plain("kept");
+    response.headers.add("cache-control", "no-cache");
+    responder.send(std::move(response));
+  });
+  router.add("GET", "/stream", [](const HttpRequest&, Responder responder) {
+    responder.stream(event_stream_head()).close();
+  });
+  const auto server = started(std::move(options), std::move(router));
+  RawClient client{server->port()};
+  for (const std::string& request : {get("/hello"), get("/nothing"), post("/echo", "x")}) {
+    const auto response = client.ask(request);
+    ASSERT_TRUE(response) << request;
+    EXPECT_EQ(response->header("Cache-Control"), "no-store") << response->head;
+    EXPECT_EQ(response->header("X-Content-Type-Options"), "nosniff") << response->head;
+  }
+  const auto kept = client.ask(get("/kept"));
+  EXPECT_EQ(kept->header("cache-control"), "no-cache");
+  EXPECT_EQ(kept->header("Cache-Control"), "");
+  EXPECT_EQ(kept->header("X-Content-Type-Options"), "nosniff");
+  client.send(get("/stream"));
+  ASSERT_TRUE(client.read_until("\r\n\r\n"));
+  EXPECT_EQ(client.input().find("Cache-Control"), client.input().rfind("Cache-Control"));
+  EXPECT_NE(client.input().find("nosniff"), std::string::npos);
+}
+
 TEST(HttpServer, ReportsEveryAnswer) {
   std::mutex mutex;
   std::vector<std::string> seen;
