@@ -37,7 +37,7 @@ help:
 	@echo '  make headers    every header compiles on its own'
 	@echo
 	@echo 'Now and then'
-	@echo '  make deps       install the Debian packages for all of the above'
+	@echo '  make deps       install the packages for all of the above'
 	@echo '  make deps-torch PyTorch and Gloo for examples/train and their tests, about 500 MB'
 	@echo '  make torture    500 kills of the server under load, a full disk, a damaged store, a set clock'
 	@echo '  make nightly    everything that takes longer than a coffee'
@@ -98,10 +98,15 @@ nightly: deps deps-torch
 
 deps:
 	@tools/install_deps.sh all
+	@tools/install_page_deps.sh
 
-.PHONY: deps-build deps-format deps-fuzz deps-tidy deps-coverage deps-torch
-deps-build:
+.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch
+deps-build: deps-page
 	@tools/install_deps.sh core tests
+# Everything but the page works without it.
+deps-page:
+	@tools/install_deps.sh page && tools/install_page_deps.sh || \
+	  echo 'make: warning: weir is built without its page; the lines above say why' >&2
 deps-format:
 	@tools/install_deps.sh format
 deps-fuzz:
@@ -118,4 +123,4 @@ build/%/build.ninja: CMakePresets.json
 	@touch $@
 
 clean:
-	rm -rf build out
+	rm -rf build out ui/dist

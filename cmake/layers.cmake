@@ -57,17 +57,19 @@ function(weir_test_program program)
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${test_LABEL} TIMEOUT 600)
 endfunction()
 
-# weir_embed_text(<file> <header> <name>)
-# The file's text becomes a constant of weir::engine, in a header under generated/.
-function(weir_embed_text file header name)
+# weir_embed_text(<layer> <file> <header> <name>)
+# The text of src/LAYER/FILE becomes a constant of weir::LAYER, which includes it as "LAYER/HEADER".
+function(weir_embed_text layer file header name)
+  set(file src/${layer}/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
   file(READ ${CMAKE_SOURCE_DIR}/${file} text)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} @ONLY CONTENT
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${layer}/${header} @ONLY CONTENT
 "// Made from ${file} when the build is configured.
 #pragma once
 #include <string_view>
-namespace weir::engine {
+namespace weir::@layer@ {
 inline constexpr std::string_view @name@ = R\"text(@text@)text\";
 }
 ")
+  target_include_directories(weir_${layer} PRIVATE ${CMAKE_BINARY_DIR}/generated)
 endfunction()

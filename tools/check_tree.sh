@@ -10,6 +10,7 @@
 #   sizes        no file over 1 MB
 #   unfinished   no left-over notes to self
 #   paths        no path of one person's machine in sources or docs
+#   registries   no address of a package registry in lock files
 #   format       clang-format 14 would change nothing (exit code 77, skipped, when not installed)
 #
 # Looks at the files git tracks and at new ones that it does not ignore.
@@ -23,7 +24,7 @@ files() {
   else
     local names=() pattern
     for pattern in "$@"; do names+=(-o -path "./$pattern" -o -name "$pattern"); done
-    find . \( -path ./build -o -path ./out \) -prune -o -type f \( "${names[@]:1}" \) -print | sed 's|^\./||'
+    find . \( -path ./build -o -path ./out -o -path ./ui/node_modules -o -path ./ui/dist \) -prune -o -type f \( "${names[@]:1}" \) -print | sed 's|^\./||'
   fi | while IFS= read -r file; do
     if [[ -f "$file" ]]; then printf '%s\n' "$file"; fi
   done
@@ -46,7 +47,8 @@ report() {
 }
 
 check_licence() {
-  files '*.cpp' '*.h' '*.cmake' 'CMakeLists.txt' '*/CMakeLists.txt' '*.sh' '*.py' Makefile .ci/run |
+  files '*.cpp' '*.h' '*.cmake' 'CMakeLists.txt' '*/CMakeLists.txt' '*.sh' '*.py' Makefile .ci/run \
+    '*.svelte' '*.ts' '*.js' '*.mjs' '*.css' '*.html' |
     while IFS= read -r file; do
       if ! head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0'; then echo "  $file"; fi
     done |
@@ -72,8 +74,14 @@ check_unfinished() {
 # Scripts make their own temporary folders, so only sources, build files and documents are read.
 check_paths() {
   search '(^|[^A-Za-z0-9_.~-])/(work|tmp|home|root|Users)/' \
-    '*.cpp' '*.h' '*.md' '*.cmake' '*.txt' '*.json' '*.yaml' '*.yml' '*.csv' |
+    '*.cpp' '*.h' '*.md' '*.cmake' '*.txt' '*.json' '*.yaml' '*.yml' '*.csv' '*.svelte' '*.ts' '*.js' '*.mjs' '*.css' '*.html' |
     report "paths that exist on one machine only"
+}
+
+# Lock files name packages and their checksums; everybody has a registry of their own.
+check_registries() {
+  search '"resolved": *"' '*package-lock.json' |
+    report "addresses of a package registry; set omit-lockfile-registry-resolved=true and install again"
 }
 
 check_format() {
@@ -84,7 +92,7 @@ check_format() {
   tools/format.sh --check || { echo "make format lays these out" >&2; return 1; }
 }
 
-[[ $# -gt 0 ]] || set -- licence readmes sizes unfinished paths format
+[[ $# -gt 0 ]] || set -- licence readmes sizes unfinished paths registries format
 status=0
 for name in "$@"; do
   declare -F "check_$name" >/dev/null || { echo "check_tree: no check \"$name\"" >&2; exit 2; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs the Debian packages weir needs, and only those that are missing.
-# This is the one list: nothing else in the repository names a package.
+# This is the one list: nothing else in the repository names a Debian package.
 #
 #   tools/install_deps.sh [GROUP...]     default: core tests
 #   tools/install_deps.sh --list [GROUP...]   print the packages, install nothing
@@ -17,6 +17,9 @@ declare -A packages=(
           libboost1.81-dev libcurl4-openssl-dev libsqlite3-dev"
   # Unit, property and system tests; python3 compares results with the published tables.
   [tests]="libgtest-dev libgmock-dev librapidcheck-dev python3 python3-yaml curl faketime"
+  # Build the page in ui/ (tools/install_page_deps.sh gets what it is built with). Skipped where node and npm are on PATH
+  # already: which ones is their user's choice.
+  [page]="nodejs npm"
   # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
   [clang]="clang-14 libclang-rt-14-dev llvm-14"
   # Layout.
@@ -33,11 +36,17 @@ declare -A packages=(
   # but its own.
   [slurm]="slurmctld slurmd slurm-client slurmrestd slurm-wlm-jwt-plugin munge"
 )
-readonly all_groups="core tests format clang tidy nightly chroot slurm"
+readonly all_groups="core tests page format clang tidy nightly chroot slurm"
 
 fail() {
   echo "install_deps: $*" >&2
   exit 1
+}
+
+readonly least_node=18
+has_node() {
+  command -v npm >/dev/null &&
+    node -e "process.exit(parseInt(process.versions.node) >= $least_node ? 0 : 1)" 2>/dev/null
 }
 
 list_only=false
@@ -52,10 +61,12 @@ groups=("$@")
 wanted=()
 for group in "${groups[@]}"; do
   [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch, or all"
+  if [[ "$group" == page ]] && ! $list_only && has_node; then continue; fi
   read -r -d '' -a members <<<"${packages[$group]}" || true
   wanted+=("${members[@]}")
 done
 
+[[ ${#wanted[@]} -gt 0 ]] || exit 0
 if $list_only; then
   printf '%s\n' "${wanted[@]}" | sort -u
   exit 0
