@@ -216,10 +216,12 @@ class BadRequests:
         token = self.server.token
         for given in ("", "Bearer", "Bearer ", "Bearer x", "Bearer  " + token, "Basic " + token, token, "Bearer " + token[:-1],
                       "Bearer " + token + "x", "Bearer " + token.upper(), "Bearer " + "x" * 8000, "Bearer \xff"):
-            for method, target in (("GET", "/v1/jobs"), ("POST", "/v1/jobs"), ("GET", "/metrics"), ("GET", "/nowhere"),
-                                   ("OPTIONS", "/v1/jobs"), ("GET", "/healthz/more")):
+            for method, target in (("GET", "/v1/jobs"), ("POST", "/v1/jobs"), ("GET", "/metrics"), ("GET", "/v1/nowhere"),
+                                   ("OPTIONS", "/v1/jobs"), ("GET", "/metrics/more"), ("GET", "/v1"), ("GET", "/%76%31/jobs")):
                 answer = self.server.ask(method, target, headers={"Authorization": given}, token=None)
                 self.expect(f"token {given[:20]!r}", answer, 401, text="token")
+        for target in ("/nowhere", "/healthz/more", "/V1/jobs", "/v1jobs"):
+            self.get(target, 404, token=None)
         self.get("/v1/jobs", 401, token=None)
         # Refused before its body is here, for whichever reason is seen first.
         self.raw("a large body without a token", b"POST /v1/jobs HTTP/1.1\r\nHost: h\r\nContent-Length: 104857600\r\n\r\n", (401, 413))

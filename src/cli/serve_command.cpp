@@ -15,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "cli/live_log_header.h"
 #include "cli/state_folder.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
@@ -22,12 +23,13 @@
 #include "control/controller.h"
 #include "control/faulty_vfs.h"
 #include "control/store.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/embedded_page.h"
 #include "engine/local/gpu_inventory.h"
 #include "engine/local/local_engine.h"
 #include "formats/cluster_shorthand.h"
 #include "formats/cluster_yaml.h"
 #include "formats/quantity_text.h"
-#include "formats/record_log.h"
 #include "schedule/policies/training_policies.h"
 #include "transport/http_server.h"
 
@@ -115,22 +117,6 @@ Result<std::string> choose_policy(const OptionValues& options, control::Store& s
       return tl::unexpected<Error>(std::move(set.error()));
   }
   return policy;
-}
-
-std::string log_header_line(const control::ControllerConfig& config, std::string_view curves) {
-  formats::RecordLogHeader header;
-  header.pools = formats::log_pools(config.cluster);
-  header.rescale_base = config.rescale_cost.base;
-  header.rescale_per_doubling = config.rescale_cost.per_doubling;
-  header.policy = config.policy;
-  header.slot = config.training.slot;
-  header.workload = "live";
-  header.curves = curves;
-  std::ostringstream out;
-  formats::RecordLogWriter{out, kVersion}.write(header);
-  std::string line = out.str();
-  while (line.ends_with('\n')) line.pop_back();
-  return line;
 }
 
 // SIGINT and SIGTERM wait until somebody asks for them; threads made from now on do the same.
@@ -350,15 +336,18 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   api_options.token = *token;
   api_options.version = kVersion;
   api_options.log_header =
-      log_header_line((*controller)->config(), options.has("curves") ? options.text("curves") : "");
+      live_log_header((*controller)->config(), options.has("curves") ? options.text("curves") : "");
   api_options.store = store_options;
   auto api = control::Api::make(std::move(api_options), **controller, **store, **engine, metrics);
   if (!api) return tl::unexpected<Error>(std::move(api.error()));
   transport::HttpServerOptions http;
   http.port = static_cast<std::uint16_t>(options.integer("port"));
+  http.default_headers = control::api_headers();
   http.gate = [&](const transport::HttpRequest& request) { return (*api)->authorise(request); };
   http.on_access = [&](const transport::AccessEntry& entry) { (*api)->note_access(entry); };
-  auto server = transport::HttpServer::start(std::move(http), (*api)->router());
+  transport::Router router = (*api)->router();
+  dashboard::add_dashboard(router);
+  auto server = transport::HttpServer::start(std::move(http), std::move(router));
   if (!server) return tl::unexpected<Error>(std::move(server.error()));
 
   std::ofstream{url_file(state)} << (*server)->url() << "\n";
@@ -369,10 +358,12 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   console.err << fmt::format(
       "weir {} listens on {} after {:.2f} s\n  {} GPUs on {} node{}, policy {}, {}\n  state and "
       "token "
-      "in {}\n",
+      "in {}\n  dashboard: {}/ ({})\n",
       kVersion, (*server)->url(), seconds, used.gpu_count(), used.nodes.size(),
       used.nodes.size() == 1 ? "" : "s", (*controller)->config().policy, (*engine)->describe(),
-      state.string());
+      state.string(), (*server)->url(),
+      dashboard::embedded_page().empty() ? "this weir was built without it"
+                                         : "weir dashboard prints the link with the token");
   console.err.flush();
 
   signals.wait();

@@ -220,6 +220,10 @@ class LogExport : public std::enable_shared_from_this<LogExport> {
 
 }  // namespace
 
+transport::HeaderList api_headers() {
+  return {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+}
+
 Result<std::unique_ptr<Api>> Api::make(ApiOptions options, Controller& controller, Store& store,
                                        Engine& engine, Metrics& metrics) {
   auto reader = StoreReader::open(options.store);
@@ -284,7 +288,9 @@ transport::Router Api::router() {
 }
 
 std::optional<HttpResponse> Api::authorise(const Request& request) const {
-  if (request.segments.size() == 1 && request.segments.front() == "healthz") return std::nullopt;
+  const bool is_open = request.segments.empty() ||
+                       (request.segments.front() != "v1" && request.segments.front() != "metrics");
+  if (is_open) return std::nullopt;
   const auto given = request.headers.find("Authorization");
   constexpr std::string_view kBearer = "Bearer ";
   if (given && transport::same_header_name(given->substr(0, kBearer.size()), kBearer) &&

@@ -28,6 +28,9 @@ struct ApiOptions {
   StoreOptions store;      // for readers of its own
 };
 
+// For HttpServerOptions: answers are kept by nobody, and are taken for what they say they are.
+transport::HeaderList api_headers();
+
 class Api {
  public:
   // Requires: all of them outlive the API, and the server stops before it goes.
@@ -36,7 +39,8 @@ class Api {
   ~Api();
 
   transport::Router router();
-  // For HttpServerOptions: who may do what, and what was done.
+  // For HttpServerOptions: who may do what, and what was done. What is neither under /v1 nor /metrics tells no secret
+  // and needs no token: whether the server is well, and the dashboard's page.
   std::optional<transport::HttpResponse> authorise(const transport::HttpRequest& request) const;
   void note_access(const transport::AccessEntry& entry);
 

@@ -129,7 +129,11 @@ TEST_F(ApiTest, OpensToItsTokenOnly) {
     EXPECT_EQ(status(wrong), 401) << wrong;
   }
   EXPECT_EQ(status(nullptr), 401);
-  EXPECT_EQ(status(nullptr, "healthz"), 0);
+  EXPECT_EQ(status(nullptr, "v1"), 401);
+  for (const char* open : {"healthz", "jobs", "assets", "sign-in", "nothing", "V1"}) {
+    EXPECT_EQ(status(nullptr, open), 0) << open;
+  }
+  EXPECT_FALSE(api_->authorise(request("GET", {})));
 }
 
 TEST_F(ApiTest, CountersDoNotGrowWithWhatClientsMakeUp) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first line of a live server's log: its cluster, policy and rules, so that the log can be decided again.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "control/controller.h"
+
+namespace weir::cli {
+
+// Without its newline. `curves`: where they were read from; may be empty.
+std::string live_log_header(const control::ControllerConfig& config, std::string_view curves);
+
+}  // namespace weir::cli
