@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/client_commands.h"
 
+#include "cli/client_dashboard.h"
 #include "cli/client_jobs.h"
 #include "cli/client_logs.h"
 #include "cli/client_nodes.h"
@@ -11,10 +12,15 @@ namespace weir::cli {
 
 std::vector<Command> client_commands() {
   return {
-      {submit_spec(), submit_command}, {jobs_spec(), jobs_command},
-      {job_spec(), job_command},       {logs_spec(), logs_command},
-      {cancel_spec(), cancel_command}, {nodes_spec(), nodes_command},
-      {drain_spec(), drain_command},   {top_spec(), top_command},
+      {submit_spec(), submit_command},
+      {jobs_spec(), jobs_command},
+      {job_spec(), job_command},
+      {logs_spec(), logs_command},
+      {cancel_spec(), cancel_command},
+      {nodes_spec(), nodes_command},
+      {drain_spec(), drain_command},
+      {top_spec(), top_command},
+      {dashboard_spec(), dashboard_command},
   };
 }
 
