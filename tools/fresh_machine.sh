@@ -5,11 +5,12 @@
 # Makes such a machine in a temporary folder, clones this checkout's HEAD into it, and runs each
 # argument there as one command, with its time:
 #
-#   tools/fresh_machine.sh                              make run, make test, a clean build without ccache
+#   tools/fresh_machine.sh                              the program without Node and with it, make run, make test, a clean
+#                                                       build without ccache
 #   tools/fresh_machine.sh "make deps" "make build"     other commands
 #
 # The data of WEIR_DATA (default ../shared/data) is copied next to the clone when it exists.
-# Packages come from where this machine's own apt gets them. Root only; nothing is left mounted,
+# Packages come from where this machine's own apt and npm get them. Root only; nothing is left mounted,
 # because all mounts live in a namespace that ends with the script. KEEP=1 keeps the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +26,11 @@ if [[ -z "${WEIR_FRESH_NAMESPACE:-}" ]]; then
   exec env WEIR_FRESH_NAMESPACE=1 unshare --mount --propagation private "$0" "$@"
 fi
 readonly clean_build='make clean && cmake --preset release >/dev/null && CCACHE_DISABLE=1 cmake --build --preset release -j $(nproc)'
-[[ $# -gt 0 ]] || set -- "make run" "make test" "$clean_build"
+# Node is not there yet: the program must not need it. `make run` installs it, and the same build folder gets the page.
+readonly without_node='tools/install_deps.sh core tests && cmake --preset release >/dev/null &&
+  cmake --build --preset release -j $(nproc) --target weir && tests/dashboard.py build/release/bin/weir | tee shown && grep "the notice is served" shown'
+readonly has_page='tests/dashboard.py build/release/bin/weir | tee shown && grep "the page has" shown'
+[[ $# -gt 0 ]] || set -- "$without_node" "make run" "$has_page" "make test" "$clean_build"
 tools/install_deps.sh chroot
 
 machine=$(mktemp -d -t weir-fresh.XXXXXX)
@@ -70,6 +75,14 @@ same_apt_as_here() {
     chroot "$machine" update-ca-certificates >/dev/null 2>&1
   fi
 }
+same_npm_as_here() {
+  command -v npm >/dev/null || return 0
+  local key value
+  for key in registry cafile; do
+    value=$(npm config get "$key" 2>/dev/null)
+    [[ "$value" == null ]] || echo "$key=$value"
+  done >"$machine/root/.npmrc"
+}
 mount_system() {
   mount -t proc proc "$machine/proc"
   mkdir -p "$machine/dev/pts" "$machine/dev/shm"
@@ -92,6 +105,7 @@ in_machine() {
 
 step "debootstrap $suite" bare_machine
 same_apt_as_here
+same_npm_as_here
 mount_system
 clone
 for command in "$@"; do
