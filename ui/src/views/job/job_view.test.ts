@@ -4,6 +4,7 @@ import type { Job, Progress, Story } from '../../api/types';
 import { documentText, mostRanks } from './document';
 import { LogText, cleaned, pieces, searchFor } from './log_text';
 import { offeredDeadline } from './offer';
+import { promiseOf } from './promise';
 import { reasonSteps } from './reasons';
 import { sizeLine, stepAt } from './size_line';
 import { rateRows, throughputSpec } from './throughput';
@@ -165,4 +166,16 @@ test('a job with a process for each GPU has as many logs as it ever had GPUs', (
   expect(mostRanks({ ranks: 'one' }, job(), story)).toBe(1);
   expect(mostRanks(null, job(), null)).toBe(1);
   expect(documentText({ name: 'a', command: 'x: y' })).toBe('name: a\ncommand: "x: y"\n');
+});
+
+test('the head says what became of the promise', () => {
+  const text = (rest: Partial<Job>) => promiseOf(job(rest))?.text;
+  expect(text({ promised: true })).toBe('promised');
+  expect(text({})).toBe('not promised');
+  expect(text({ deadline: undefined })).toBe('no deadline');
+  expect(text({ phase: 'finished', promised: true, met_deadline: true })).toBe('promise kept');
+  expect(text({ phase: 'finished', promised: true, met_deadline: false })).toBe('promise broken');
+  expect(text({ phase: 'finished', met_deadline: false })).toBe('deadline missed');
+  expect(text({ phase: 'failed', promised: true })).toBe('was promised');
+  expect(text({ phase: 'refused' })).toBeUndefined();
 });

@@ -47,6 +47,7 @@ export class LogReader {
 
   // Whether to rest before the next piece.
   private async readOn(): Promise<boolean> {
+    if (live.find(this.place.job)?.generation === 0) return this.missing(); // no run of it has begun
     try {
       const piece = await this.fetch(this.generation ?? undefined, this.offset);
       this.isMissing = false;
@@ -114,13 +115,15 @@ export class LogReader {
 
   private failed(error: unknown): boolean {
     if (this.stopped.signal.aborted) return true;
-    if (error instanceof ApiError && error.status === 404) {
-      this.isMissing = true;
-      const job = live.find(this.place.job);
-      if (job && isOver(job.phase)) this.isComplete = true;
-    } else {
-      this.trouble = error instanceof Error ? error.message : String(error);
-    }
+    if (error instanceof ApiError && error.status === 404) return this.missing();
+    this.trouble = error instanceof Error ? error.message : String(error);
+    return true;
+  }
+
+  private missing(): boolean {
+    this.isMissing = true;
+    const job = live.find(this.place.job);
+    this.isComplete = this.place.generation !== null || (job !== undefined && isOver(job.phase));
     return true;
   }
 

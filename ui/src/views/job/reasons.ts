@@ -104,7 +104,7 @@ function changeTitle({ gpus, where }: Change, before: Change | undefined, hasRun
   const size = countOf(gpus, 'GPU');
   const from = before?.gpus ?? 0;
   if (gpus === 0) return 'Gave back its GPUs';
-  if (from === 0) return hasRun ? `Went on with ${size}` : `Got its first ${size}`;
+  if (from === 0) return hasRun ? `Went on with ${size}` : gpus === 1 ? 'Got its first GPU' : `Got its first ${size}`;
   if (gpus === from) return where === before?.where ? `Started again on ${size}` : `Moved, ${size} as before`;
   return `${gpus > from ? 'Grew' : 'Shrank'} from ${from} to ${size}`;
 }
