@@ -6,7 +6,6 @@ import { isOver, type Job } from '../../api/types';
 import { parsedTime } from '../../text/times';
 
 export interface JobFacts {
-  searched: string; // what a search looks at, in lower case
   submitted: number; // ms; NaN: there is none
   deadline: number;
   finish: number; // when it ended, or is expected to
@@ -15,6 +14,17 @@ export interface JobFacts {
 }
 
 const known = new WeakMap<Job, JobFacts>();
+const searched = new WeakMap<Job, string>();
+
+// What a search looks at, in lower case. Apart from the rest: the first key typed asks for all of them.
+export function searchedText(job: Job): string {
+  let text = searched.get(job);
+  if (text === undefined) {
+    text = `${job.id} ${job.name}`.toLowerCase();
+    searched.set(job, text);
+  }
+  return text;
+}
 
 export function factsOf(job: Job): JobFacts {
   let facts = known.get(job);
@@ -29,7 +39,6 @@ function madeOut(job: Job): JobFacts {
   const deadline = parsedTime(job.deadline);
   const finish = parsedTime(isOver(job.phase) ? job.ended : job.expected_finish);
   return {
-    searched: `${job.id} ${job.name}`.toLowerCase(),
     submitted: parsedTime(job.submitted),
     deadline,
     finish,

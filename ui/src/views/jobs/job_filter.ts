@@ -2,7 +2,7 @@
 //
 // Which jobs are shown. The address has it: ?q=train&phase=running,paused&risk=1&promised=1
 import { phases, type Job, type Phase } from '../../api/types';
-import { factsOf } from './job_facts';
+import { searchedText } from './job_facts';
 
 export interface JobFilter {
   text: string; // words, all of which are in the name or the id
@@ -54,8 +54,8 @@ function wordsOf(text: string): string[] {
 
 function hasAll(job: Job, words: readonly string[]): boolean {
   if (words.length === 0) return true;
-  const { searched } = factsOf(job);
-  for (const word of words) if (!searched.includes(word)) return false;
+  const text = searchedText(job);
+  for (const word of words) if (!text.includes(word)) return false;
   return true;
 }
 
