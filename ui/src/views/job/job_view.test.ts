@@ -7,7 +7,7 @@ import { offeredDeadline } from './offer';
 import { promiseOf } from './promise';
 import { reasonSteps } from './reasons';
 import { sizeLine, stepAt } from './size_line';
-import { rateRows, throughputSpec } from './throughput';
+import { lossSpec, rateRows, throughputSpec } from './throughput';
 
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 const why = (text: string, code = 'other', detail = 0) => ({ text, code, detail });
@@ -54,6 +54,8 @@ test('a job that is over has no plan, and its line ends with it', () => {
   expect(spec.series[0].values).toEqual([0, 2, 4, 0]);
   expect(spec.series[1].values.every((value) => value === null)).toBe(true);
   expect(spec.marks?.map(({ label }) => label)).toEqual(['finished', 'deadline']);
+  const untold = sizeLine(job({ phase: 'failed', gpus: 0, ended: iso(1700) }), told(), 5000);
+  expect(untold.spec.series[0].values).toEqual([0, 2, 4, 0]);
 });
 
 test('without a plan a running job is expected to stay as it is', () => {
@@ -94,10 +96,17 @@ test('the end says how it ended', () => {
 
 test('predictions follow the GPUs of each moment', () => {
   const progress: Progress = { at: [1, 2, 3, 4], gpus: [1, 1, 2, 4], done: [0, 1, 2, 3], rate: [10, null, 21, 40], loss: [null, null, null, null] };
-  expect(throughputSpec('x', progress, { 1: 11, 2: 22 }).series[1].values).toEqual([11, 11, 22, null]);
+  const { at, series } = throughputSpec('x', progress, { 1: 11, 2: 22 });
+  expect([at, series[0].values, series[1].values]).toEqual([[1, 3, 4], [10, 21, 40], [11, 22, null]]);
   expect(rateRows({ 1: 11, 2: 22, 8: 70 }, progress)).toEqual([
     { gpus: 1, predicted: 11, measured: 10 }, { gpus: 2, predicted: 22, measured: 21 }, { gpus: 4, predicted: null, measured: 40 }, { gpus: 8, predicted: 70, measured: null },
   ]);
+});
+
+test('lines break where the GPUs change or are gone, not where a report has no such figure', () => {
+  const progress: Progress = { at: [1, 2, 3, 4, 5, 6], gpus: [1, 1, 1, 0, 2, 2], done: [0, 1, 2, 2, 2, 3], rate: [null, 10, null, null, null, 20], loss: [9, null, 8, null, null, 7] };
+  expect(throughputSpec('x', progress, undefined).series[0].values).toEqual([null, 10, null, null, 20]);
+  expect(lossSpec('x', progress, false).series[0].values).toEqual([9, 8, null, 7]);
 });
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -34,6 +34,7 @@ export function sizeLine(job: Job, told: Explained, now: number): SizeLine {
   const ended = isOver(job.phase) ? (Number.isFinite(finish) ? finish : told.came_s) : undefined;
   const edge = ended ?? now;
   const was = stepsThatWere(told, edge);
+  if (ended !== undefined && (was.at(-1)?.gpus ?? 0) > 0) was.push({ from: ended, gpus: 0, where: '', reason: job.phase, isPlanned: false });
   const planned = ended === undefined ? stepsPlanned(job, told, now, finish) : [];
 
   const last = Math.max(edge, planned.at(-1)?.from ?? edge, Number.isFinite(finish) ? finish : edge);

@@ -13,16 +13,25 @@ export interface RateRow {
 type Rates = NonNullable<Job['curve']>['rates'];
 
 export function throughputSpec(name: string, progress: Progress, rates: Rates | undefined): ChartSpec {
-  const measured = { label: 'measured', colour: '--series-1', values: progress.rate };
+  const { at, gpus, values } = rowsOf(progress, progress.rate, (i) => progress.gpus[i] !== progress.gpus[i - 1]);
+  const measured = { label: 'measured', colour: '--series-1', values };
   const predicted = {
     label: 'predicted', colour: '--series-2', isDashed: true, isStep: true,
-    values: progress.gpus.map((gpus) => rates?.[String(gpus)] ?? null),
+    values: gpus.map((count) => rates?.[String(count)] ?? null),
   };
-  return { title: `Throughput of ${name}`, unit: 'it/s', at: progress.at, least: 0, series: rates ? [measured, predicted] : [measured] };
+  return { title: `Throughput of ${name}`, unit: 'it/s', at, least: 0, series: rates ? [measured, predicted] : [measured] };
 }
 
 export function lossSpec(name: string, progress: Progress, isLogarithmic: boolean): ChartSpec {
-  return { title: `Loss of ${name}`, at: progress.at, isLogarithmic, series: [{ label: 'loss', colour: '--series-3', values: progress.loss }] };
+  const { at, values } = rowsOf(progress, progress.loss, (i) => progress.gpus[i] === 0);
+  return { title: `Loss of ${name}`, at, isLogarithmic, series: [{ label: 'loss', colour: '--series-3', values }] };
+}
+
+// The rows that have the figure, and those where its line is to break. A row that lacks it otherwise
+// tells of something else.
+function rowsOf(progress: Progress, figures: Progress['rate'], breaksAt: (i: number) => boolean) {
+  const kept = figures.map((_, i) => i).filter((i) => figures[i] !== null || breaksAt(i));
+  return { at: kept.map((i) => progress.at[i]), gpus: kept.map((i) => progress.gpus[i]), values: kept.map((i) => figures[i]) };
 }
 
 export function hasValues(values: readonly (number | null)[] | undefined): boolean {
