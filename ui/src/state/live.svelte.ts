@@ -248,7 +248,9 @@ class Live {
 
   private publishActivity(): void {
     if (this.heard.length === 0) return;
-    const decisions = this.heard.map(decisionIn).filter((decision) => decision !== null).reverse();
+    // Progress would crowd out all else.
+    const decisions = this.heard.filter((event) => event.type !== 'job_observed')
+      .map(decisionIn).filter((decision) => decision !== null).reverse();
     this.heard = [];
     this.activity = [...decisions, ...this.activity].slice(0, mostActivity);
   }

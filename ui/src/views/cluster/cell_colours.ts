@@ -22,6 +22,7 @@ export const meaning = 63; // of a code, without what was added
 const promised = 2;
 const bestEffort = 3;
 const atRisk = 4;
+const unknown = 5; // the job is not loaded yet
 
 // Jobs that came after one another are often beside one another: neighbours in number differ in hue.
 export function hueOf(job: number): number {
@@ -31,7 +32,7 @@ export function hueOf(job: number): number {
 // A custom property for each meaning.
 export function colourNames(mode: Mode): string[] {
   const ends = ['--cell-free', '--cell-free'];
-  if (mode === 'promise') return [...ends, '--accent', '--cell-best-effort', '--cell-at-risk'];
+  if (mode === 'promise') return [...ends, '--accent', '--cell-best-effort', '--cell-at-risk', '--cell-unknown'];
   return [...ends, ...Array.from({ length: hues }, (_, i) => `--hue-${i + 1}`)];
 }
 
@@ -58,7 +59,8 @@ export function codesOf(model: ClusterModel, mode: Mode, find: (id: number) => J
 }
 
 function standingOf(job: Job | undefined): number {
-  return job?.at_risk ? atRisk : job?.promised ? promised : bestEffort;
+  if (!job) return unknown;
+  return job.at_risk ? atRisk : job.promised ? promised : bestEffort;
 }
 
 export interface LegendEntry {
@@ -79,7 +81,8 @@ export function legend(model: ClusterModel, mode: Mode, codes: Uint8Array): Lege
   if (mode === 'promise') {
     return [{ name: 'promised', colour: '--accent', cells: counts[promised] },
       { name: 'best effort', colour: '--cell-best-effort', cells: counts[bestEffort] },
-      { name: 'at risk', colour: '--cell-at-risk', cells: counts[atRisk] }, ...rest];
+      { name: 'at risk', colour: '--cell-at-risk', cells: counts[atRisk] },
+      ...(counts[unknown] > 0 ? [{ name: 'being loaded', colour: '--cell-unknown', cells: counts[unknown] }] : []), ...rest];
   }
   if (mode === 'model') {
     return [...model.pools.map((pool, i) => ({ name: pool.model && pool.model !== pool.name ? `${pool.name} (${pool.model})` : pool.name,

@@ -104,17 +104,18 @@ test('arrows go from cell to cell, over the edges of nodes and pools', () => {
   expect(neighbour(layOut(two, 1000, 500), two, 2, 'down')).toBe(6);
 });
 
-const jobs: Record<number, Partial<Job>> = { 7: { promised: true, at_risk: true }, 8: { promised: true } };
+const jobs: Record<number, Partial<Job>> = { 7: { promised: true, at_risk: true }, 8: { promised: true }, 9: {} };
 const finder = (id: number) => jobs[id] as Job | undefined;
 
 test('colours say who, how promised, or where', () => {
   expect([...codesOf(small, 'job', finder)]).toEqual([7, 7, 0, 8, 0, 0, 7, 0, 7, 0].map((id, cell) => (id ? 2 + hueOf(id) + (cell === 8 ? 64 : 0) : cell === 9 ? 1 : 0)));
   expect([...codesOf(small, 'promise', finder)]).toEqual([4, 4, 0, 2, 0, 0, 4, 0, 64 + 4, 1]);
-  expect([...codesOf(small, 'promise', () => undefined)].slice(0, 4)).toEqual([3, 3, 0, 3]);
+  expect([...codesOf(small, 'promise', () => undefined)].slice(0, 4)).toEqual([5, 5, 0, 5]);
   expect([...codesOf(small, 'model', finder)]).toEqual([2, 2, 0, 2, 0, 0, 2, 0, 64 + 3, 1]);
   for (const mode of ['job', 'promise', 'model'] as const) {
     expect(Math.max(...codesOf(small, mode, finder).map((code) => code & 63))).toBeLessThan(colourNames(mode).length);
   }
+  expect([...codesOf(modelOf([node('a', 'A', 1, [{ id: 9, name: 'x', gpus: [0] }])]), 'promise', finder)]).toEqual([3]);
   expect(modeFor('nonsense')).toBe('job');
 });
 

@@ -91,8 +91,8 @@ export function stateOf(node: ClusterNode): NodeState {
 
 export const stateWords: Record<NodeState, string> = {
   up: 'up',
-  emptying: 'closed, being emptied',
-  closed: 'closed: drained or lost',
+  emptying: 'being emptied',
+  closed: 'closed',
 };
 
 // Whether all the words are in a node's name, pool or model, or in the name of a job there.

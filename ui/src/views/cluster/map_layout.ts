@@ -5,11 +5,11 @@
 import type { ClusterModel } from './cluster_model';
 
 export const leastCell = 6;
-export const mostCell = 48;
+export const mostCell = 88;
 const headHeight = 26; // the pool's name
-const nameHeight = 17; // the node's name
+const beneath = 14; // a pool
+const nameHeight = 18; // the node's name
 const leastNamed = 64; // narrower nodes have no room for a name
-const edge = 2; // for the outline of the first column
 
 interface PoolLayout {
   firstNode: number;
@@ -27,6 +27,7 @@ interface PoolLayout {
 export interface MapLayout {
   cell: number;
   pitch: number; // from one cell to the next
+  left: number; // where all begins
   width: number;
   height: number;
   pools: readonly PoolLayout[];
@@ -55,7 +56,8 @@ function shapesOf(model: ClusterModel): PoolShape[] {
 
 function withCell(shapes: readonly PoolShape[], width: number, cell: number): MapLayout {
   const pitch = cell + (cell < 12 ? 1 : cell < 24 ? 2 : 3);
-  const between = cell < 12 ? 4 : cell < 24 ? 8 : 14;
+  const edge = cell < 12 ? 3 : 6; // for the outline of a node there
+  const between = cell < 12 ? 4 : cell < 24 ? 9 : 16;
   let y = 0;
   const pools = shapes.map(({ firstNode, endNode, columns, rows }): PoolLayout => {
     const blockWidth = columns * pitch - (pitch - cell);
@@ -66,10 +68,10 @@ function withCell(shapes: readonly PoolShape[], width: number, cell: number): Ma
     const perRow = Math.max(1, Math.floor((width - 2 * edge + between) / stepX));
     const top = y;
     const bodyTop = top + headHeight;
-    y = bodyTop + Math.ceil((endNode - firstNode) / perRow) * stepY - between + 14;
+    y = bodyTop + Math.ceil((endNode - firstNode) / perRow) * stepY - between + beneath;
     return { firstNode, endNode, top, bodyTop, perRow, blockWidth, blockHeight, stepX, stepY, hasNames };
   });
-  return { cell, pitch, width, height: Math.max(0, y - 14) + edge, pools };
+  return { cell, pitch, left: edge, width, height: Math.max(0, y - beneath) + edge, pools };
 }
 
 // `wanted`: the size of a cell; without it the largest with which all of it is in sight.
@@ -84,7 +86,7 @@ export function layOut(model: ClusterModel, width: number, height: number, wante
 }
 
 function isWithin(layout: MapLayout): boolean {
-  return layout.pools.every((pool) => pool.blockWidth + 2 * edge <= layout.width);
+  return layout.pools.every((pool) => pool.blockWidth + 2 * layout.left <= layout.width);
 }
 
 function poolOf(layout: MapLayout, node: number): PoolLayout {
@@ -95,7 +97,7 @@ function poolOf(layout: MapLayout, node: number): PoolLayout {
 export function nodeBox(layout: MapLayout, node: number): Box {
   const pool = poolOf(layout, node);
   const place = node - pool.firstNode;
-  return { x: edge + (place % pool.perRow) * pool.stepX, y: pool.bodyTop + Math.floor(place / pool.perRow) * pool.stepY,
+  return { x: layout.left + (place % pool.perRow) * pool.stepX, y: pool.bodyTop + Math.floor(place / pool.perRow) * pool.stepY,
     width: pool.blockWidth, height: pool.blockHeight };
 }
 
@@ -113,7 +115,7 @@ export function cellBox(layout: MapLayout, model: ClusterModel, cell: number): B
 export function nodeAt(layout: MapLayout, x: number, y: number): number {
   const pool = layout.pools.find((one, i) => y >= one.bodyTop && (i + 1 === layout.pools.length || y < layout.pools[i + 1].top));
   if (!pool) return -1;
-  const column = Math.floor((x - edge) / pool.stepX);
+  const column = Math.floor((x - layout.left) / pool.stepX);
   const row = Math.floor((y - pool.bodyTop) / pool.stepY);
   const node = pool.firstNode + row * pool.perRow + column;
   if (column < 0 || column >= pool.perRow || node >= pool.endNode) return -1;

@@ -28,9 +28,12 @@ export interface Picture {
   top: number; // of what is in sight
   height: number;
   poolText(pool: number): string; // beside the pool's name
+  cellText(cell: number): string; // within large cells: the job's name
 }
 
-const faded = 0.22;
+const faded = 0.25;
+const leastNumbered = 26; // cells that have room for their number
+const leastTold = 60; // and for the job's name
 const fades = 128; // added to the code of a cell that does
 
 export function paint(ctx: CanvasRenderingContext2D, picture: Picture): void {
@@ -42,6 +45,7 @@ export function paint(ctx: CanvasRenderingContext2D, picture: Picture): void {
   const nodes = nodesInSight(picture);
   paintCells(ctx, picture, nodes);
   paintNames(ctx, picture, nodes);
+  if (layout.cell >= leastNumbered) paintTexts(ctx, picture, nodes);
   outlines(ctx, picture);
   ctx.restore();
 }
@@ -121,8 +125,8 @@ function paintHead(ctx: CanvasRenderingContext2D, { model, layout, look, poolTex
   ctx.textBaseline = 'alphabetic';
   ctx.fillStyle = look.text;
   ctx.font = '600 13px system-ui, "DejaVu Sans", sans-serif';
-  ctx.fillText(model.pools[pool].name, 2, y);
-  const after = ctx.measureText(model.pools[pool].name).width + 12;
+  ctx.fillText(model.pools[pool].name, layout.left, y);
+  const after = layout.left + ctx.measureText(model.pools[pool].name).width + 10;
   ctx.fillStyle = look.muted;
   ctx.font = '12px system-ui, "DejaVu Sans", sans-serif';
   ctx.fillText(poolText(pool), after, y);
@@ -141,6 +145,32 @@ function paintNames(ctx: CanvasRenderingContext2D, picture: Picture, nodes: read
       ctx.fillText(fitted(ctx, model.nodes[node].name, box.width), box.x, box.y + 11);
     }
   }
+}
+
+// Which GPU it is and whose, in the large cells of a small cluster.
+function paintTexts(ctx: CanvasRenderingContext2D, { model, layout, codes, look, lit, cellText }: Picture, nodes: readonly number[]): void {
+  const inset = layout.cell < 40 ? 5 : 8;
+  ctx.textBaseline = 'alphabetic';
+  ctx.font = '11px system-ui, "DejaVu Sans", sans-serif';
+  for (const node of nodes) {
+    for (let cell = model.firstCell[node]; cell < model.firstCell[node + 1]; ++cell) {
+      const box = cellBox(layout, model, cell);
+      ctx.globalAlpha = lit && !lit[cell] ? faded : 1;
+      ctx.fillStyle = (codes[cell] & meaning) <= closed ? look.muted : readableOn(look.cells[codes[cell] & meaning] ?? look.line);
+      ctx.fillText(String(cell - model.firstCell[node]), box.x + inset, box.y + inset + 9);
+      if (layout.cell >= leastTold) ctx.fillText(fitted(ctx, cellText(cell), box.width - 2 * inset), box.x + inset, box.y + box.height - inset - 1);
+    }
+  }
+  ctx.globalAlpha = 1;
+}
+
+// Black or white, whichever stands out more on a colour like "#3f74c9".
+export function readableOn(colour: string): string {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#0b1115' : '#ffffff';
 }
 
 // Cut with an ellipsis where it is too long; names of one length are measured once.
