@@ -13,7 +13,8 @@ export interface Look { // colours as the theme has them
   surface: string;
   accent: string;
   focus: string;
-  hatch: string;
+  hatch: string; // over free cells
+  hatchInUse: string;
 }
 
 export interface Picture {
@@ -65,6 +66,7 @@ function nodesInSight({ layout, top, height }: Picture): number[] {
 function paintCells(ctx: CanvasRenderingContext2D, { model, layout, codes, look, lit }: Picture, nodes: readonly number[]): void {
   const byCode = new Map<number, number[]>(); // x and y in turn
   const hatched: number[] = [];
+  const hatchedInUse: number[] = [];
   for (const node of nodes) {
     const first = model.firstCell[node];
     const end = model.firstCell[node + 1];
@@ -74,12 +76,12 @@ function paintCells(ctx: CanvasRenderingContext2D, { model, layout, codes, look,
     for (let cell = first; cell < end; ++cell) {
       const x = begin.x + ((cell - first) % columns) * layout.pitch;
       const y = begin.y + Math.floor((cell - first) / columns) * layout.pitch;
-      const isHatched = codes[cell] === closed || codes[cell] >= onClosed;
       const code = (codes[cell] & meaning) + (lit && !lit[cell] ? fades : 0);
       const places = byCode.get(code);
       if (places) places.push(x, y);
       else byCode.set(code, [x, y]);
-      if (isHatched) hatched.push(x, y);
+      if (codes[cell] === closed) hatched.push(x, y);
+      else if (codes[cell] >= onClosed) hatchedInUse.push(x, y);
     }
   }
   for (const [code, places] of byCode) {
@@ -88,10 +90,8 @@ function paintCells(ctx: CanvasRenderingContext2D, { model, layout, codes, look,
     fillCells(ctx, places, layout.cell);
   }
   ctx.globalAlpha = 1;
-  if (hatched.length === 0) return;
-  ctx.strokeStyle = look.hatch;
-  ctx.lineWidth = 1;
-  hatchCells(ctx, hatched, layout.cell);
+  hatchCells(ctx, hatched, layout.cell, look.hatch);
+  hatchCells(ctx, hatchedInUse, layout.cell, look.hatchInUse);
 }
 
 function fillCells(ctx: CanvasRenderingContext2D, places: readonly number[], size: number): void {
@@ -104,8 +104,10 @@ function fillCells(ctx: CanvasRenderingContext2D, places: readonly number[], siz
   ctx.fill();
 }
 
-function hatchCells(ctx: CanvasRenderingContext2D, places: readonly number[], size: number): void {
-  const step = size < 12 ? 3 : 6;
+function hatchCells(ctx: CanvasRenderingContext2D, places: readonly number[], size: number, colour: string): void {
+  const step = size < 12 ? 3 : size < 40 ? 5 : 8;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = size < 40 ? 1 : 1.5;
   ctx.beginPath();
   for (let i = 0; i < places.length; i += 2) {
     const [x, y] = [places[i], places[i + 1]];
