@@ -7,8 +7,11 @@
 #include <set>
 #include <vector>
 
+#include "report/report_data.h"
 #include "report/share_curve.h"
+#include "report/shown_run_json.h"
 #include "report/svg_plot.h"
+#include "report/training_output.h"
 
 namespace weir::report {
 namespace {
@@ -174,6 +177,19 @@ Table trace_table(const Policies& policies) {
   return table;
 }
 
+std::string data_of(const ReportHeader& header, std::span<const ComparedRun> runs,
+                    std::span<const NamedRun> shown) {
+  std::vector<TrainingSummary> summaries;
+  for (const ComparedRun& run : runs) {
+    summaries.push_back(run.summary);
+    summaries.back().seconds.reset();  // not of the runs themselves
+  }
+  std::vector<Result<std::string>> details;
+  for (const NamedRun& run : shown)
+    details.push_back(shown_run_json(run.shown, run.name, run.gpus));
+  return report_data(training_json(summaries), header, details);
+}
+
 std::string headline_of(std::span<const ComparedRun> runs) {
   int more = 0;
   int equal = 0;
@@ -208,7 +224,8 @@ std::string comparison_report(const ReportHeader& header, std::span<const Compar
   for (const NamedRun& run : shown) content += shown_figures(run.shown, run.name, run.gpus);
   return page(header, "Which policy meets more deadlines?", headline_of(runs), content,
               "Hover over a line, bar or rectangle for what it stands for. JCT: from submission to "
-              "finish, of jobs that finished; a policy that refuses long jobs has a lower one.");
+              "finish, of jobs that finished; a policy that refuses long jobs has a lower one.",
+              runs.empty() ? "" : data_of(header, runs, shown));
 }
 
 }  // namespace weir::report

@@ -38,18 +38,11 @@ struct Rows {
   std::uint32_t count = 0;
   double height = 1;
 
-  explicit Rows(std::span<const RecordLogHeader::Pool> pools) {
-    for (const RecordLogHeader::Pool& pool : pools) {
-      first.push_back(count);
-      count += static_cast<std::uint32_t>(pool.nodes) * static_cast<std::uint32_t>(pool.stride);
-    }
+  explicit Rows(std::span<const RecordLogHeader::Pool> pools) : first{gantt_rows(pools)} {
+    count = first.back();
+    first.pop_back();
   }
   double y(std::uint32_t row) const { return kTop + height * row; }
-};
-
-struct Window {
-  Time from;
-  Time to;
 };
 
 class Chart {
@@ -60,8 +53,11 @@ class Chart {
         pools_{pools},
         limits_{limits},
         rows_{pools},
-        window_{history.begin, history.end} {
-    choose_window(limits);
+        window_{gantt_part(history, limits)} {
+    if (!window_.is_all)
+      add_note(
+          fmt::format("The run is long: the chart shows it from {} to {}, when it was busiest.",
+                      clock_text(window_.from), clock_text(window_.to)));
     if (rows_.count > limits.gpus) {
       add_note(fmt::format("It shows {} of {} GPUs.", limits.gpus, rows_.count));
       rows_.count = limits.gpus;
@@ -83,29 +79,6 @@ class Chart {
 
  private:
   void add_note(const std::string& text) { note_ += (note_.empty() ? "" : " ") + text; }
-
-  // The part of the run about its busiest moment, when there is too much for a page.
-  void choose_window(const GanttLimits& limits) {
-    const auto& spans = history_.spans;
-    if (spans.size() <= limits.spans) return;
-    constexpr std::size_t kStretches = 400;
-    const GpuUsage usage = gpu_usage(history_, kStretches);
-    std::size_t busiest = 0;
-    const auto use = [&](std::size_t i) { return usage.promised[i] + usage.left_over[i]; };
-    for (std::size_t i = 1; i < kStretches; ++i) {
-      if (use(i) > use(busiest) + 0.5) busiest = i;  // of equals the first
-    }
-    const Time moment = history_.begin + (history_.end - history_.begin) / kStretches *
-                                             static_cast<std::int64_t>(busiest);
-    const auto at = std::partition_point(
-        spans.begin(), spans.end(), [&](const AllocationSpan& span) { return span.from < moment; });
-    const std::size_t half = limits.spans_of_part / 2;
-    const auto middle =
-        std::clamp(static_cast<std::size_t>(at - spans.begin()), half, spans.size() - 1 - half);
-    window_ = {spans[middle - half].from, spans[middle + half].from};
-    add_note(fmt::format("The run is long: the chart shows it from {} to {}, when it was busiest.",
-                         clock_text(window_.from), clock_text(window_.to)));
-  }
 
   double x(Time time) const {
     const Time inside = std::clamp(time, window_.from, window_.to);
@@ -266,7 +239,7 @@ class Chart {
   std::span<const RecordLogHeader::Pool> pools_;
   GanttLimits limits_;
   Rows rows_;
-  Window window_;
+  GanttPart window_;
   PlotFrame frame_;
   Axis x_;
   std::string note_;
@@ -278,6 +251,36 @@ std::string answer_of(const AllocatedJob& job) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> gantt_rows(std::span<const RecordLogHeader::Pool> pools) {
+  std::vector<std::uint32_t> first = {0};
+  for (const RecordLogHeader::Pool& pool : pools) {
+    const auto nodes = static_cast<std::uint32_t>(pool.nodes);
+    first.push_back(first.back() + nodes * static_cast<std::uint32_t>(pool.stride));
+  }
+  return first;
+}
+
+// About the busiest moment, when there is too much for a page.
+GanttPart gantt_part(const AllocationHistory& history, const GanttLimits& limits) {
+  const auto& spans = history.spans;
+  if (spans.size() <= limits.spans) return {history.begin, history.end, true};
+  constexpr std::size_t kStretches = 400;
+  const GpuUsage usage = gpu_usage(history, kStretches);
+  std::size_t busiest = 0;
+  const auto use = [&](std::size_t i) { return usage.promised[i] + usage.left_over[i]; };
+  for (std::size_t i = 1; i < kStretches; ++i) {
+    if (use(i) > use(busiest) + 0.5) busiest = i;  // of equals the first
+  }
+  const Time moment = history.begin + (history.end - history.begin) / kStretches *
+                                          static_cast<std::int64_t>(busiest);
+  const auto at = std::partition_point(
+      spans.begin(), spans.end(), [&](const AllocationSpan& span) { return span.from < moment; });
+  const std::size_t half = limits.spans_of_part / 2;
+  const auto middle =
+      std::clamp(static_cast<std::size_t>(at - spans.begin()), half, spans.size() - 1 - half);
+  return {spans[middle - half].from, spans[middle + half].from, false};
+}
 
 Gantt gantt(const AllocationHistory& history, std::span<const RecordLogHeader::Pool> pools,
             const GanttLimits& limits) {

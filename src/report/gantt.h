@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/record_log.h"
 #include "report/table.h"
@@ -29,6 +30,17 @@ struct Gantt {
   std::string svg;
   std::string note;  // what is left out; empty when nothing is
 };
+
+// The part of a run that the chart shows.
+struct GanttPart {
+  Time from;
+  Time to;
+  bool is_all = true;
+};
+GanttPart gantt_part(const simulate::AllocationHistory& history, const GanttLimits& limits = {});
+
+// The row of each pool's first GPU; the pools lie beneath each other. The last is the number of rows.
+std::vector<std::uint32_t> gantt_rows(std::span<const formats::RecordLogHeader::Pool> pools);
 
 Gantt gantt(const simulate::AllocationHistory& history,
             std::span<const formats::RecordLogHeader::Pool> pools, const GanttLimits& limits = {});

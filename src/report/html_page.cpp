@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/report_data.h"
 #include "report/svg_plot.h"
 
 namespace weir::report {
@@ -80,7 +81,7 @@ std::string figure(const std::string& heading, const std::string& explanation,
 }
 
 std::string page(const ReportHeader& header, std::string_view title, const std::string& headline,
-                 const std::string& content, std::string_view footer) {
+                 const std::string& content, std::string_view footer, const std::string& data) {
   std::string facts;
   for (const auto& [name, value] : header.facts) {
     facts += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_markup(name),
@@ -95,11 +96,11 @@ std::string page(const ReportHeader& header, std::string_view title, const std::
       "<p class=\"quiet\">weir {3}</p>\n<h1>{0}</h1>\n{4}<dl>\n{5}</dl>\n"
       "<p class=\"quiet\">Make this page again (options at their default are left out):</p>\n"
       "<pre>{6}</pre>\n{7}"
-      "<footer>{8}</footer>\n</main>\n</body>\n</html>\n",
+      "<footer>{8}</footer>\n</main>\n{9}</body>\n</html>\n",
       escape_markup(title), kPageStyle, plot_style(), escape_markup(header.version),
       headline.empty() ? ""
                        : fmt::format("<p class=\"headline\">{}</p>\n", escape_markup(headline)),
-      facts, escape_markup(header.recipe), content, escape_markup(footer));
+      facts, escape_markup(header.recipe), content, escape_markup(footer), data_element(data));
 }
 
 }  // namespace weir::report

@@ -29,8 +29,9 @@ std::string folded(std::string_view summary, const std::string& content);
 std::string figure(const std::string& heading, const std::string& explanation,
                    const std::string& svg, const Table& table);
 
-// The whole page. `headline` is one sentence with the result; it may be empty.
+// The whole page. `headline` is one sentence with the result; it may be empty. So may `data`, the JSON
+// that the page carries for programs; nobody sees it, and nothing runs it.
 std::string page(const ReportHeader& header, std::string_view title, const std::string& headline,
-                 const std::string& content, std::string_view footer);
+                 const std::string& content, std::string_view footer, const std::string& data = "");
 
 }  // namespace weir::report

@@ -9,6 +9,8 @@
 #include "report/html_page.h"
 #include "report/inflation_summary.h"
 #include "report/inflation_tables.h"
+#include "report/outcome_json.h"
+#include "report/report_data.h"
 #include "report/svg_plot.h"
 #include "report/table.h"
 
@@ -234,6 +236,14 @@ std::string churn_figures(const std::vector<ChurnSummary>& group) {
                 table);
 }
 
+template <class Outcome>
+std::string data_of(const ReportHeader& header, std::span<const Outcome> outcomes) {
+  if (outcomes.empty()) return "";
+  std::vector<Outcome> untimed{outcomes.begin(), outcomes.end()};
+  for (Outcome& outcome : untimed) outcome.timing.reset();  // not of the runs themselves
+  return report_data(outcome_json(untimed), header);
+}
+
 }  // namespace
 
 std::string html_report(const ReportHeader& header,
@@ -252,8 +262,8 @@ std::string html_report(const ReportHeader& header,
       content += lists.size() == 1 ? figures : folded("Plots of " + list.workload, figures);
     }
   }
-  return page(header, "Which policy strands the fewest GPUs?", headline_of(lists), content,
-              kFooter);
+  return page(header, "Which policy strands the fewest GPUs?", headline_of(lists), content, kFooter,
+              data_of(header, outcomes));
 }
 
 std::string html_report(const ReportHeader& header,
@@ -262,7 +272,8 @@ std::string html_report(const ReportHeader& header,
   std::string content = summaries.empty() ? "" : "<h2>Summary</h2>\n";
   for (const Table& table : churn_tables(summaries)) content += to_html(table);
   for (const auto& group : churn_groups(summaries)) content += churn_figures(group);
-  return page(header, "How long do jobs wait under each policy?", "", content, kFooter);
+  return page(header, "How long do jobs wait under each policy?", "", content, kFooter,
+              data_of(header, outcomes));
 }
 
 }  // namespace weir::report

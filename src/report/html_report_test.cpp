@@ -3,13 +3,18 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
+#include "report/outcome_json.h"
 #include "report/outcomes_testing.h"
+#include "report/report_data_testing.h"
 
 namespace weir::report {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using Json = nlohmann::ordered_json;
 
 const ReportHeader kHeader{"weir simulate --policy fgd,best-fit", "0.1.0", {{"GPUs", "100"}}};
 
@@ -38,7 +43,7 @@ TEST(HtmlReport, OverSeveralListsCountsWhereAPolicyComesFirst) {
 TEST(HtmlReport, NeedsNothingFromOutside) {
   const std::string html = html_report(kHeader, some_runs());
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
-  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(without_data(html), Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("src=")));
   EXPECT_THAT(html, Not(HasSubstr("href=")));
   EXPECT_THAT(html, Not(HasSubstr("url(")));
@@ -60,6 +65,25 @@ TEST(HtmlReport, NamesFromFilesCannotBecomeMarkup) {
   const std::string html =
       html_report(kHeader, std::vector{a_run("fgd", 1, 90, "<script>alert(1)</script>")});
   EXPECT_THAT(html, Not(HasSubstr("<script>")));
+  EXPECT_THAT(without_data(html), Not(HasSubstr("</script>"))) << "the name has not ended the data";
+}
+
+TEST(HtmlReport, CarriesWhatJsonPrints) {
+  const auto runs = some_runs();
+  const Json data = Json::parse(data_of(html_report(kHeader, runs)));
+  EXPECT_EQ(data.at("runs"), Json::parse(*outcome_json(runs)).at("runs"));
+  EXPECT_EQ(data.at("version"), "0.1.0");
+  EXPECT_EQ(data.at("recipe"), kHeader.recipe);
+  const std::vector churn = {a_churn_run("fgd", 0.9, "fifo", 42, 10)};
+  EXPECT_EQ(Json::parse(data_of(html_report(kHeader, churn))).at("churn"),
+            Json::parse(*outcome_json(churn)).at("churn"));
+}
+
+TEST(HtmlReport, ItsDataDoesNotTellHowLongTheSimulationTook) {
+  auto runs = some_runs();
+  const std::string before = html_report(kHeader, runs);
+  runs[0].timing.emplace().decision_us_mean = 3;
+  EXPECT_EQ(data_of(html_report(kHeader, runs)), data_of(before));
 }
 
 TEST(HtmlReport, ShowsWaitAgainstLoadForEachQueue) {

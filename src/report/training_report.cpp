@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "report/gantt.h"
+#include "report/report_data.h"
 #include "report/share_curve.h"
+#include "report/shown_run_json.h"
 #include "report/svg_plot.h"
+#include "report/training_output.h"
 #include "report/training_summary.h"
 #include "report/usage_plot.h"
 
@@ -19,7 +22,6 @@ using simulate::TrainingJobOutcome;
 using simulate::TrainingSweepRun;
 
 constexpr std::size_t kCurvePoints = 120;
-constexpr std::size_t kUsageStretches = 360;
 constexpr double kLatest = -100;  // % of the time allowed; later is as bad
 
 // The runs of one trace, one after the other.
@@ -138,6 +140,21 @@ std::string slack_figure(const Runs& runs) {
                 to_svg(plot), table);
 }
 
+std::string name_of(const TrainingSweepRun& run) {
+  return fmt::format("{}, {}", label_of(run), run.workload);
+}
+
+std::string data_of(const ReportHeader& header, Runs runs, std::vector<TrainingSummary> summaries,
+                    const std::optional<ShownRun>& shown) {
+  for (TrainingSummary& summary : summaries) summary.seconds.reset();  // not of the runs themselves
+  std::vector<Result<std::string>> details;
+  if (shown) {
+    const TrainingSweepRun& run = runs[shown->run];
+    details.push_back(shown_run_json(*shown, name_of(run), run.gpus));
+  }
+  return report_data(training_json(summaries), header, details);
+}
+
 std::string headline_of(std::span<const TrainingSummary> summaries) {
   if (summaries.empty()) return "";
   const auto best = std::max_element(
@@ -190,8 +207,7 @@ std::string training_report(const ReportHeader& header, Runs runs,
     content += met_figure(traces, summaries);
     if (shown) {
       const TrainingSweepRun& run = runs[shown->run];
-      content +=
-          shown_figures(*shown, fmt::format("{}, {}", label_of(run), run.workload), run.gpus);
+      content += shown_figures(*shown, name_of(run), run.gpus);
     }
     for (const Runs& trace : traces) {
       const std::string figures = completion_figure(trace) + slack_figure(trace);
@@ -200,7 +216,8 @@ std::string training_report(const ReportHeader& header, Runs runs,
     }
   }
   return page(header, "Which training jobs meet their deadlines?", headline_of(summaries), content,
-              "Hover over a line, bar or rectangle for what it stands for.");
+              "Hover over a line, bar or rectangle for what it stands for.",
+              runs.empty() ? "" : data_of(header, runs, summaries, shown));
 }
 
 }  // namespace weir::report

@@ -16,6 +16,8 @@
 
 namespace weir::report {
 
+inline constexpr std::size_t kUsageStretches = 360;  // of the plot of GPUs in use
+
 // The run that is shown in detail.
 struct ShownRun {
   std::size_t run = 0;  // its position among the runs

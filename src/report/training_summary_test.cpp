@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/report_data_testing.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
@@ -140,7 +141,11 @@ TEST(TrainingReport, IsOnePageWithTheResultOnTop) {
   EXPECT_THAT(page, HasSubstr("--jobs &lt;x&gt;"));
   EXPECT_THAT(page, HasSubstr("Deadlines met"));
   EXPECT_THAT(page, HasSubstr("Time to spare: night"));
-  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(without_data(page), Not(HasSubstr("<script")));
+  const auto data = nlohmann::ordered_json::parse(data_of(page));
+  EXPECT_EQ(data.at("runs"),
+            nlohmann::ordered_json::parse(*training_json(summarise(runs))).at("runs"));
+  EXPECT_EQ(data.at("recipe"), "weir simulate --jobs <x>");
   EXPECT_EQ(training_report({"", "", {}}, {}, std::nullopt).substr(0, 15), "<!DOCTYPE html>");
 }
 
