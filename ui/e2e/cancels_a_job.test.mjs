@@ -28,7 +28,7 @@ pageTest('a job that another has cancelled shows so by itself', {}, async ({ ser
   await server.running(id);
   await page.goto('/jobs');
   const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'elsewhere' }) });
-  await row.getByText('running').waitFor();
+  await row.getByText('running', { exact: true }).waitFor();
   await server.call(`/v1/jobs/${id}/cancel`, { method: 'POST' });
-  await row.getByText('cancelled').waitFor();
+  await row.getByText('cancelled', { exact: true }).waitFor();
 });

@@ -17,7 +17,7 @@ pageTest('what a job prints appears while it runs, and the end of it', {}, async
   await page.getByText(/^Following/).waitFor();
   release(server, 'talker');
   await log(page).getByText('released').waitFor();
-  await page.getByText(/^Complete .*4 lines/).waitFor();
+  await page.getByText(/^Complete.* · 4 lines$/).waitFor();
 });
 
 pageTest('scrolling up stops following, a button goes on, and words are found', {}, async ({ server, page }) => {
@@ -63,7 +63,7 @@ pageTest('each rank has its own log', { cluster: '1x2xCPU' }, async ({ server, p
   await server.isOver(id);
   await page.goto(`/jobs/${id}`);
   await log(page).getByText('I am rank 0 of 2').waitFor();
-  await page.getByLabel('Rank').selectOption('1');
+  await page.getByRole('combobox', { name: 'Rank' }).selectOption('1');
   await log(page).getByText('I am rank 1 of 2').waitFor();
   assert.equal(new URL(page.url()).searchParams.get('rank'), '1');
 });

@@ -12,20 +12,20 @@ pageTest('a server that is killed makes the page say so; when it is back, what h
     await server.running(id);
     await page.goto('/jobs');
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'outlives' }) });
-    await row.getByText('running').waitFor();
+    await row.getByText('running', { exact: true }).waitFor();
     await page.evaluate(() => { globalThis.isTheSamePage = true; });
     assert.equal(await banner(page).count(), 0);
 
     await server.kill();
     await banner(page).waitFor();
     assert.match(await banner(page).innerText(), /^Stale since \d\d:\d\d:\d\d/);
-    await row.getByText('running').waitFor(); // what was known stays in sight
+    await row.getByText('running', { exact: true }).waitFor(); // what was known stays in sight
 
     release(server, 'outlives'); // it ends while nobody watches
     await server.restart();
     await banner(page).waitFor({ state: 'hidden' });
     await server.isOver(id);
-    await row.getByText('finished').waitFor();
+    await row.getByText('finished', { exact: true }).waitFor();
     const later = await server.submit(held(server, 'came-later'));
     await page.getByRole('link', { name: 'came-later' }).waitFor();
     await server.running(later.id);
