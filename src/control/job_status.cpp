@@ -311,6 +311,16 @@ std::string_view to_string(CurveOrigin origin) {
   return formats::log::name_of(origin);
 }
 
+void count_promise(PromiseCounts& counts, const JobStatus& status) {
+  if (status.phase == ShownPhase::refused) {
+    ++counts.refused;
+  } else if (status.is_promised && status.ended && *status.ended > status.deadline) {
+    ++counts.broken;
+  } else if (status.is_promised && status.phase == ShownPhase::finished) {
+    ++counts.kept;
+  }
+}
+
 std::optional<JobId> job_of(const Record& record) {
   return std::visit(
       [](const auto& what) -> std::optional<JobId> {

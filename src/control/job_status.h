@@ -3,6 +3,7 @@
 // A job as the API shows it (docs/openapi.yaml, Job): follows the records about it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ enum class ShownPhase : std::uint8_t {
   refused,
 };
 std::string_view to_string(ShownPhase phase);
+inline constexpr std::array kAllPhases = {
+    ShownPhase::waiting,  ShownPhase::queued, ShownPhase::running,   ShownPhase::paused,
+    ShownPhase::finished, ShownPhase::failed, ShownPhase::cancelled, ShownPhase::refused};
 constexpr bool is_over(ShownPhase phase) {
   return phase >= ShownPhase::finished;
 }
@@ -74,6 +78,17 @@ struct JobStatus {
 
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
+
+// What became of promises.
+struct PromiseCounts {
+  std::int64_t kept = 0;
+  std::int64_t broken = 0;
+  std::int64_t refused = 0;  // jobs that were not promised their deadline, and not taken
+  friend bool operator==(const PromiseCounts&, const PromiseCounts&) = default;
+};
+// Adds a job that is over. Kept: it finished by its deadline. Broken: the deadline passed first,
+// however it ended then. A job that failed or was cancelled before its deadline counts as neither.
+void count_promise(PromiseCounts& counts, const JobStatus& status);
 
 // What a record needs to be shown: wall clock, and the names of the nodes of a block.
 class StatusContext {

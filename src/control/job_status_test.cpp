@@ -137,6 +137,32 @@ TEST_F(FollowedJob, ALossThatIsNoNumberIsNotShown) {
   EXPECT_THAT(to_json(status), Not(HasSubstr("loss")));
 }
 
+TEST(PromiseCounts, SayWhatBecameOfPromises) {
+  const auto counted = [](ShownPhase phase, bool is_promised, Duration after_deadline) {
+    JobStatus status;
+    status.phase = phase;
+    status.is_promised = is_promised;
+    status.deadline_kind = DeadlineKind::hard;
+    status.deadline = kStart;
+    status.ended = kStart + after_deadline;
+    PromiseCounts counts;
+    count_promise(counts, status);
+    return counts;
+  };
+  const PromiseCounts kept{1, 0, 0};
+  const PromiseCounts broken{0, 1, 0};
+  const PromiseCounts refused{0, 0, 1};
+  EXPECT_EQ(counted(ShownPhase::finished, true, seconds{0}), kept);
+  EXPECT_EQ(counted(ShownPhase::finished, true, Duration{1}), broken);
+  EXPECT_EQ(counted(ShownPhase::failed, true, seconds{-1}), PromiseCounts{});
+  EXPECT_EQ(counted(ShownPhase::failed, true, seconds{1}), broken);
+  EXPECT_EQ(counted(ShownPhase::cancelled, true, seconds{-1}), PromiseCounts{});
+  EXPECT_EQ(counted(ShownPhase::cancelled, true, seconds{1}), broken);
+  EXPECT_EQ(counted(ShownPhase::finished, false, seconds{-1}), PromiseCounts{});
+  EXPECT_EQ(counted(ShownPhase::finished, false, seconds{1}), PromiseCounts{});
+  EXPECT_EQ(counted(ShownPhase::refused, false, seconds{-1}), refused);
+}
+
 TEST(JobStatus, BrokenTextIsAnError) {
   EXPECT_FALSE(read_job_status("{\"id\":").has_value());
   EXPECT_FALSE(read_job_status("{\"id\":\"x\"}").has_value());

@@ -124,6 +124,11 @@ SqliteStatement& SqliteStatement::bind(int at, std::int64_t number) {
   return *this;
 }
 
+SqliteStatement& SqliteStatement::bind_real(int at, double number) {
+  sqlite3_bind_double(statement_.get(), at, number);
+  return *this;
+}
+
 SqliteStatement& SqliteStatement::bind_text(int at, std::string_view text) {
   sqlite3_bind_text64(statement_.get(), at, text.data() == nullptr ? "" : text.data(), text.size(),
                       SQLITE_STATIC, SQLITE_UTF8);
@@ -165,6 +170,10 @@ void SqliteStatement::reset() {
 
 std::int64_t SqliteStatement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
+}
+
+double SqliteStatement::real(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
 }
 
 std::string_view SqliteStatement::bytes(int column) const {

@@ -62,6 +62,7 @@ class SqliteStatement {
   SqliteStatement& bind(int at, std::uint64_t number) {
     return bind(at, static_cast<std::int64_t>(number));
   }
+  SqliteStatement& bind_real(int at, double number);
   SqliteStatement& bind_text(int at, std::string_view text);
   SqliteStatement& bind_blob(int at, std::string_view bytes);
   SqliteStatement& bind_null(int at);
@@ -77,6 +78,7 @@ class SqliteStatement {
   // Columns count from 0. Views are good until the next step or reset.
   std::int64_t integer(int column) const;
   std::uint64_t number(int column) const { return static_cast<std::uint64_t>(integer(column)); }
+  double real(int column) const;
   std::string_view bytes(int column) const;
   std::string text(int column) const { return std::string{bytes(column)}; }
   bool is_null(int column) const;

@@ -17,6 +17,7 @@
 #include "control/store_backup.h"
 #include "control/store_check.h"
 #include "control/store_checkpointer.h"
+#include "control/store_figures.h"
 #include "control/store_lock.h"
 #include "control/store_log.h"
 #include "control/store_recovery.h"
@@ -41,7 +42,8 @@ Time to_time(std::int64_t number) {
 
 struct Statements {
   SqliteStatement insert_entry, insert_entry_of_job, set_end, insert_job, insert_document,
-      insert_key, set_view, set_phase_and_view, set_clock, get_setting, set_setting;
+      insert_key, set_view, get_phase, set_phase_and_view, set_totals, set_clock, get_setting,
+      set_setting;
 };
 
 Result<Statements> prepare_statements(SqliteConnection& connection) {
@@ -50,14 +52,18 @@ Result<Statements> prepare_statements(SqliteConnection& connection) {
       {&all.insert_entry, "INSERT INTO log VALUES (?, ?, ?, ?, ?)"},
       {&all.insert_entry_of_job, "INSERT INTO log_by_job VALUES (?, ?)"},
       {&all.set_end, "UPDATE log_end SET entry = ?, record = ?, chain = ?"},
-      {&all.insert_job, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)"},
+      {&all.insert_job, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)"},
       {&all.insert_document, "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"},
       {&all.insert_key, "INSERT INTO keys VALUES (?, ?, ?)"},
-      // An index is left alone unless the phase is another.
+      // The index of phases is left alone unless the phase is another.
       {&all.set_view,
-       "UPDATE jobs SET changed = ?3, view = ?4, checksum = ?5 WHERE id = ?1 AND phase = ?2"},
+       "UPDATE jobs SET changed = ?3, view = ?4, checksum = ?5, revision = ?6 WHERE id = ?1 AND "
+       "phase = ?2"},
+      {&all.get_phase, "SELECT phase FROM jobs WHERE id = ?"},
       {&all.set_phase_and_view,
-       "UPDATE jobs SET phase = ?2, changed = ?3, view = ?4, checksum = ?5 WHERE id = ?1"},
+       "UPDATE jobs SET phase = ?2, changed = ?3, view = ?4, checksum = ?5, revision = ?6 WHERE id "
+       "= ?1"},
+      {&all.set_totals, "UPDATE totals SET revision = ?, kept = ?, broken = ?, refused = ?"},
       {&all.set_clock, "INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?, ?)"},
       {&all.get_setting, "SELECT value FROM settings WHERE name = ?"},
       {&all.set_setting, "INSERT OR REPLACE INTO settings VALUES (?, ?)"},
@@ -105,6 +111,9 @@ class SqliteStore final : public Store {
     auto statements = prepare_statements(connection_);
     if (!statements) return tl::unexpected{std::move(statements).error()};
     statements_ = std::move(*statements);
+    auto figures = FigureWriter::prepare(connection_);
+    if (!figures) return tl::unexpected{std::move(figures).error()};
+    figures_ = std::move(*figures);
     if (auto named = give_id(); !named) return named;
     // The tables and the id are then in the file itself, also when the write-ahead log is lost.
     if (!*is_there) checkpoint_what_is_possible(connection_);
@@ -114,6 +123,9 @@ class SqliteStore final : public Store {
     damage_ = report->lost;
     damage_.insert(damage_.end(), report->beside_log.begin(), report->beside_log.end());
     ends_ = report->ends;
+    auto totals = read_totals();
+    if (!totals) return tl::unexpected{std::move(totals).error()};
+    totals_ = std::move(*totals);
     if (auto ended = settle_end(*report); !ended) return ended;
     lock_.mark(id_, ends_.end.entry, ends_.end_chain.number());
     sqlite3_wal_hook(connection_.handle(), &SqliteStore::remember_wal_pages, this);
@@ -156,12 +168,14 @@ class SqliteStore final : public Store {
     if (must_recover_)
       return refused(options_.file, "commit", "after a failed one", "recover() first");
     LogEnds after = ends_;
-    auto committed = write(batch, after);
+    StoreTotals totals = totals_;
+    auto committed = write(batch, after, totals);
     if (!committed) {
       must_recover_ = true;
       return committed;
     }
     ends_ = after;
+    totals_ = std::move(totals);
     lock_.mark(id_, ends_.end.entry, ends_.end_chain.number());
     checkpoint_if_large();
     return {};
@@ -170,6 +184,11 @@ class SqliteStore final : public Store {
   LogPosition end() const override {
     const std::lock_guard lock{mutex_};
     return ends_.end;
+  }
+
+  StoreTotals totals() const override {
+    const std::lock_guard lock{mutex_};
+    return totals_;
   }
 
   Result<void> save_snapshot(std::uint64_t entry, std::string_view snapshot) override {
@@ -206,6 +225,7 @@ class SqliteStore final : public Store {
       return tl::unexpected{std::move(committed).error()};
     ends_.before = forgotten->before;
     ends_.link_before = forgotten->link_before;
+    for (const std::string& phase : forgotten->phases) count_phase(totals_, phase, -1);
     checkpoint_if_large();
     return std::move(forgotten->jobs);
   }
@@ -317,12 +337,36 @@ class SqliteStore final : public Store {
                      Duration{rows->integer(3)}};
   }
 
-  // Changes `ends` to what they are after the batch.
-  Result<void> write(const Batch& batch, LogEnds& ends) {
+  Result<StoreTotals> read_totals() {
+    StoreTotals totals;
+    auto row = connection_.prepare("SELECT revision, kept, broken, refused FROM totals");
+    if (!row) return tl::unexpected{std::move(row).error()};
+    if (row->step() != Step::row) return tl::unexpected{connection_.error("read totals")};
+    totals.revision = row->number(0);
+    totals.promises = {row->integer(1), row->integer(2), row->integer(3)};
+    row->reset();
+    auto phases = connection_.prepare("SELECT phase, count(*) FROM jobs GROUP BY phase");
+    if (!phases) return tl::unexpected{std::move(phases).error()};
+    Step step = phases->step();
+    for (; step == Step::row; step = phases->step())
+      totals.by_phase[phases->text(0)] = phases->integer(1);
+    if (step == Step::failed) return tl::unexpected{connection_.error("count jobs")};
+    return totals;
+  }
+
+  static void count_phase(StoreTotals& totals, const std::string& phase, std::int64_t by) {
+    const auto at = totals.by_phase.try_emplace(phase, 0).first;
+    at->second += by;
+    if (at->second == 0) totals.by_phase.erase(at);
+  }
+
+  // Changes `ends` and `totals` to what they are after the batch.
+  Result<void> write(const Batch& batch, LogEnds& ends, StoreTotals& totals) {
     auto transaction = SqliteTransaction::begin(connection_);
     if (!transaction) return tl::unexpected{std::move(transaction).error()};
-    const bool is_written = write_decisions(batch.decisions, ends) &&
-                            write_jobs(batch.new_jobs, batch.views) && write_clock(batch.clock);
+    const bool is_written =
+        write_decisions(batch.decisions, ends) && write_jobs(batch.new_jobs, batch.views, totals) &&
+        write_totals(batch.promises, totals) && write_figures(batch) && write_clock(batch.clock);
     if (!is_written) return tl::unexpected{connection_.error("commit")};
     if (!batch.decisions.empty()) {
       if (auto ended = write_end(ends); !ended) return ended;
@@ -360,22 +404,23 @@ class SqliteStore final : public Store {
     return true;
   }
 
-  bool write_jobs(const std::vector<NewJob>& new_jobs, const std::vector<JobView>& views) {
+  bool write_jobs(const std::vector<NewJob>& new_jobs, const std::vector<JobView>& views,
+                  StoreTotals& totals) {
     std::unordered_map<JobId, const JobView*> latest;
     latest.reserve(views.size());
     for (const JobView& view : views) latest[view.job] = &view;
     for (const NewJob& job : new_jobs) {
       const auto view = latest.find(job.job);
-      if (!insert_job(job, view == latest.end() ? nullptr : view->second)) return false;
+      if (!insert_job(job, view == latest.end() ? nullptr : view->second, totals)) return false;
       if (view != latest.end()) view->second = nullptr;
     }
     for (const JobView& view : views) {
-      if (latest[view.job] == &view && !write_view(view)) return false;
+      if (latest[view.job] == &view && !write_view(view, totals)) return false;
     }
     return true;
   }
 
-  bool insert_job(const NewJob& job, const JobView* view) {
+  bool insert_job(const NewJob& job, const JobView* view, StoreTotals& totals) {
     statements_.insert_job.bind(1, job.job.value).bind_text(2, job.name);
     if (view != nullptr) {
       statements_.insert_job.bind_text(3, view->phase).bind(4, to_number(view->changed));
@@ -385,6 +430,8 @@ class SqliteStore final : public Store {
       statements_.insert_job.bind_text(3, "").bind(4, std::int64_t{0}).bind_null(5);
       statements_.insert_job.bind(6, std::int64_t{0});
     }
+    statements_.insert_job.bind(7, ++totals.revision);
+    count_phase(totals, view != nullptr ? view->phase : std::string{}, 1);
     if (!statements_.insert_job.run()) return false;
     statements_.insert_document.bind(1, job.job.value).bind_blob(2, job.document);
     const bool has_key = !job.idempotency_key.empty();
@@ -402,14 +449,47 @@ class SqliteStore final : public Store {
                            .run();
   }
 
-  bool write_view(const JobView& view) {
-    for (SqliteStatement* statement : {&statements_.set_view, &statements_.set_phase_and_view}) {
-      statement->bind(1, view.job.value).bind_text(2, view.phase).bind(3, to_number(view.changed));
-      statement->bind_blob(4, view.json).bind(5, std::uint64_t{checksum_of(view.json)});
-      if (!statement->run()) return false;
-      if (connection_.changes() > 0) break;
+  bool write_view(const JobView& view, StoreTotals& totals) {
+    ++totals.revision;
+    if (!run_with_view(statements_.set_view, view, totals.revision)) return false;
+    if (connection_.changes() > 0) return true;
+    std::string phase;
+    {
+      const ResetAtEnd reset{statements_.get_phase};
+      const Step step = statements_.get_phase.bind(1, view.job.value).step();
+      if (step != Step::row) return step == Step::done;  // there is no such job
+      phase = statements_.get_phase.text(0);
     }
-    return true;
+    count_phase(totals, phase, -1);
+    count_phase(totals, view.phase, 1);
+    return run_with_view(statements_.set_phase_and_view, view, totals.revision);
+  }
+
+  static bool run_with_view(SqliteStatement& statement, const JobView& view,
+                            std::uint64_t revision) {
+    statement.bind(1, view.job.value).bind_text(2, view.phase).bind(3, to_number(view.changed));
+    statement.bind_blob(4, view.json).bind(5, std::uint64_t{checksum_of(view.json)});
+    return statement.bind(6, revision).run();
+  }
+
+  bool write_totals(const PromiseCounts& added, StoreTotals& totals) {
+    totals.promises.kept += added.kept;
+    totals.promises.broken += added.broken;
+    totals.promises.refused += added.refused;
+    if (totals == totals_) return true;
+    return statements_.set_totals.bind(1, totals.revision)
+        .bind(2, totals.promises.kept)
+        .bind(3, totals.promises.broken)
+        .bind(4, totals.promises.refused)
+        .run();
+  }
+
+  bool write_figures(const Batch& batch) {
+    if (!figures_.write(batch.progress)) return false;
+    for (const JobId job : batch.to_thin_out) {
+      if (!figures_.thin_out(job)) return false;
+    }
+    return !batch.sample || figures_.write(*batch.sample);
   }
 
   bool write_clock(const std::optional<ClockMark>& clock) {
@@ -459,9 +539,11 @@ class SqliteStore final : public Store {
   StoreLock lock_;
   SqliteConnection connection_;
   Statements statements_;
+  FigureWriter figures_;
   std::unique_ptr<StoreCheckpointer> checkpointer_;
   std::string id_;
   LogEnds ends_;
+  StoreTotals totals_;
   std::vector<Damage> damage_;
   std::string body_;
   int wal_pages_ = 0;

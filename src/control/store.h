@@ -18,6 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "control/cluster_history.h"
+#include "control/job_status.h"
+#include "control/progress_points.h"
 #include "control/snapshot.h"
 #include "domain/event.h"
 #include "domain/record.h"
@@ -71,9 +74,19 @@ struct Batch {
   std::vector<Decision> decisions;
   std::vector<NewJob> new_jobs;
   std::vector<JobView> views;
+  PromiseCounts promises;               // of jobs that are over with this batch
+  std::vector<ProgressPoint> progress;  // one for a job and moment; a later one replaces it
+  std::vector<JobId> to_thin_out;       // jobs with too many points
+  std::optional<ClusterSample> sample;
   std::optional<ClockMark> clock;
+};
 
-  bool empty() const { return decisions.empty() && new_jobs.empty() && views.empty() && !clock; }
+// What is counted as the store is written, so that nobody has to count it again.
+struct StoreTotals {
+  std::uint64_t revision = 0;                    // the greatest that a view has had
+  PromiseCounts promises;                        // since the store was made
+  std::map<std::string, std::int64_t> by_phase;  // jobs in the store
+  friend bool operator==(const StoreTotals&, const StoreTotals&) = default;
 };
 
 // Where a record stands: the entry's number, and the record's own.
@@ -120,6 +133,7 @@ class Store {
   // recover() before it goes on. ErrorCode::unavailable: the disk is full or read-only, try later.
   virtual Result<void> commit(const Batch& batch) = 0;
   virtual LogPosition end() const = 0;
+  virtual StoreTotals totals() const = 0;
 
   // `state` is the state after `entry`. May be given later than other commits. Keeps the two latest.
   virtual Result<void> save_snapshot(std::uint64_t entry, std::string_view snapshot) = 0;
@@ -141,6 +155,8 @@ struct JobQuery {
   std::string phase;  // empty: any
   std::string name;   // empty: any
   bool newest_first = false;
+  // Instead of all that: the views written after that revision, in the order of their revisions.
+  std::optional<std::uint64_t> changed_after;
 };
 
 struct StoredEntry {
@@ -171,16 +187,24 @@ class StoreReader {
   virtual Result<std::optional<UsedKey>> find_key(std::string_view idempotency_key) = 0;
   // checksum_of each key that is used (store_log.h).
   virtual Result<std::vector<std::uint32_t>> key_checksums() = 0;
-  // The views, each a JSON object, and the id of the last one.
+  // The views, each a JSON object, and the id of the last one; with changed_after its revision.
   struct Page {
     std::vector<std::string> views;
     std::uint64_t last = 0;
     bool has_more = false;
+    std::uint64_t revision = 0;  // the greatest in the store when the page was read
   };
   virtual Result<Page> jobs(const JobQuery& query) = 0;
   // The latest job of that name.
   virtual Result<std::optional<JobId>> job_named(std::string_view name) = 0;
   virtual Result<std::map<std::string, std::int64_t>> count_by_phase() = 0;
+
+  // In the order of time, on the wall clock.
+  virtual Result<std::vector<ProgressPoint>> progress(JobId job) = 0;
+  virtual Result<std::size_t> count_progress(JobId job) = 0;
+  // The rows of that step that begin from `from` to `to`, in seconds since 1970; in order.
+  virtual Result<std::vector<HistoryRow>> history(std::int64_t step, std::int64_t from,
+                                                  std::int64_t to) = 0;
 
   // Entries after that one, in order.
   virtual Result<std::vector<RawEntry>> entries(std::uint64_t after, std::size_t limit) = 0;

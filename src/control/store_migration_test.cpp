@@ -3,6 +3,9 @@
 // A store of the first schema, kept in tests/fixtures/store with the promises that were in it, is
 // brought up to date and its promises are the same. WEIR_WRITE_FIXTURES=1 writes the fixture anew;
 // do that only while no store of that schema is in use anywhere.
+//
+// The store of the second schema was made by `weir serve` itself, and stopped: two promises kept, one
+// broken, three jobs refused, one failed and one cancelled, and jobs that wait and run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -208,6 +211,57 @@ TEST_F(StoreMigration, AnOldStoreThatIsDamagedIsRefused) {
     ASSERT_TRUE(connection.execute("DELETE FROM log WHERE entry = 4", "damage"));
   }
   EXPECT_THAT(error_of(Store::open(options)), ::testing::HasSubstr("without entry 4"));
+}
+
+class StoreMigrationFromVersion2 : public ::testing::Test {
+ protected:
+  StoreMigrationFromVersion2() {
+    std::filesystem::copy_file(kFixtures / "v2.sqlite", options.file);
+    std::filesystem::permissions(options.file, std::filesystem::perms::owner_write,
+                                 std::filesystem::perm_options::add);
+  }
+  TemporaryFolder folder;
+  StoreOptions options = options_in(folder);
+};
+
+TEST_F(StoreMigrationFromVersion2, PromisesAndPhasesAreCounted) {
+  for (int start = 0; start < 2; ++start) {
+    const auto store = Store::open(options);
+    ASSERT_TRUE(store) << error_of(store);
+    const StoreTotals totals = (*store)->totals();
+    EXPECT_EQ(totals.promises, (PromiseCounts{2, 1, 3}));
+    EXPECT_EQ(totals.revision, 19U);
+    EXPECT_THAT(totals.by_phase, ::testing::ElementsAre(
+                                     ::testing::Pair("cancelled", 1), ::testing::Pair("failed", 1),
+                                     ::testing::Pair("finished", 4), ::testing::Pair("queued", 5),
+                                     ::testing::Pair("refused", 3), ::testing::Pair("running", 4),
+                                     ::testing::Pair("waiting", 1)));
+  }
+}
+
+TEST_F(StoreMigrationFromVersion2, ChangesComeInPages) {
+  const auto store = Store::open(options).value();
+  const auto reader = StoreReader::open(options).value();
+  std::vector<std::string> views;
+  JobQuery query;
+  query.changed_after = 0;
+  query.limit = 4;
+  while (true) {
+    const StoreReader::Page page = reader->jobs(query).value();
+    EXPECT_EQ(page.revision, 19U);
+    views.insert(views.end(), page.views.begin(), page.views.end());
+    if (!page.has_more) break;
+    query.changed_after = page.last;
+  }
+  EXPECT_EQ(views, reader->jobs({.limit = 100})->views) << "each job once";
+  // Later changes come after what was there.
+  Batch batch;
+  batch.views.push_back({JobId{2}, "finished", Time{}, "changed"});
+  ASSERT_TRUE(store->commit(batch));
+  query.changed_after = 19;
+  EXPECT_THAT(reader->jobs(query)->views, ::testing::ElementsAre("changed"));
+  EXPECT_TRUE(reader->progress(JobId{2})->empty());
+  EXPECT_TRUE(reader->history(5, 0, 1LL << 40)->empty());
 }
 
 }  // namespace

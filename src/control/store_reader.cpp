@@ -7,6 +7,7 @@
 
 #include "control/sqlite.h"
 #include "control/store.h"
+#include "control/store_figures.h"
 #include "control/store_log.h"
 #include "control/store_schema.h"
 
@@ -14,6 +15,26 @@ namespace weir::control {
 namespace {
 
 using Step = SqliteStatement::Step;
+
+// Several questions to the store as it is at one moment.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(SqliteConnection& connection) : connection_{connection} {}
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+  ~ReadTransaction() {
+    if (has_begun_) (void)connection_.execute("COMMIT", "read");
+  }
+  Result<void> begin(std::string_view doing) {
+    auto begun = connection_.execute("BEGIN", doing);
+    has_begun_ = begun.has_value();
+    return begun;
+  }
+
+ private:
+  SqliteConnection& connection_;
+  bool has_begun_ = false;
+};
 
 class SqliteReader final : public StoreReader {
  public:
@@ -59,21 +80,18 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<Page> jobs(const JobQuery& query) override {
+    ReadTransaction transaction{connection_};
+    if (auto begun = transaction.begin("list jobs"); !begun)
+      return tl::unexpected{std::move(begun).error()};
+    Page page;
+    auto revision = number_of("SELECT revision FROM totals");
+    if (!revision) return tl::unexpected{std::move(revision).error()};
+    page.revision = *revision;
     auto rows = statement(page_sql(query));
     if (!rows) return tl::unexpected{std::move(rows).error()};
     const ResetAtEnd reset{**rows};
-    const bool has_bound = query.after > 0 || !query.newest_first;
-    constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
-    if (has_bound) {
-      (*rows)->bind(1, query.after);
-    } else {
-      (*rows)->bind(1, kNoBound);
-    }
-    (*rows)->bind(2, static_cast<std::uint64_t>(query.limit) + 1);
-    if (!query.name.empty()) (*rows)->bind_text(3, query.name);
-    if (!query.phase.empty()) (*rows)->bind_text(4, query.phase);
-    Page page;
-    page.last = query.after;
+    bind_page(**rows, query);
+    page.last = query.changed_after.value_or(query.after);
     Step step = (*rows)->step();
     for (; step == Step::row; step = (*rows)->step()) {
       if (page.views.size() == query.limit) {
@@ -109,6 +127,45 @@ class SqliteReader final : public StoreReader {
     return counts;
   }
 
+  Result<std::vector<ProgressPoint>> progress(JobId job) override {
+    auto rows = statement(
+        "SELECT at + (SELECT coalesce(max(wall_ahead), 0) FROM clock), gpus, done, rate, loss FROM "
+        "progress WHERE job = ? ORDER BY at");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    (*rows)->bind(1, job.value);
+    std::vector<ProgressPoint> points;
+    Step step = (*rows)->step();
+    for (; step == Step::row; step = (*rows)->step())
+      points.push_back(progress_point(**rows, job, Time{Duration{(*rows)->integer(0)}}, 1));
+    if (step == Step::failed) return failure("read progress");
+    return points;
+  }
+
+  Result<std::size_t> count_progress(JobId job) override {
+    auto rows = statement("SELECT count(*) FROM progress WHERE job = ?");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    if ((*rows)->bind(1, job.value).step() != Step::row) return failure("read progress");
+    return static_cast<std::size_t>((*rows)->number(0));
+  }
+
+  Result<std::vector<HistoryRow>> history(std::int64_t step_seconds, std::int64_t from,
+                                          std::int64_t to) override {
+    auto rows = statement(
+        fmt::format("SELECT at, {} FROM history WHERE step = ? AND at BETWEEN ? AND ? ORDER BY at",
+                    kHistoryColumns));
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    (*rows)->bind(1, step_seconds).bind(2, from).bind(3, to);
+    std::vector<HistoryRow> found;
+    Step step = (*rows)->step();
+    for (; step == Step::row; step = (*rows)->step())
+      found.push_back(history_row(**rows, (*rows)->integer(0), 1));
+    if (step == Step::failed) return failure("read history");
+    return found;
+  }
+
   Result<std::vector<RawEntry>> entries(std::uint64_t after, std::size_t limit) override {
     auto rows = statement(
         "SELECT entry, at, first_record, body, chain FROM log WHERE entry > ? ORDER BY entry LIMIT "
@@ -119,13 +176,10 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<std::optional<std::uint64_t>> entry_after_record(std::uint64_t record) override {
-    // In one view of the store, although it takes several questions.
-    if (auto begun = connection_.execute("BEGIN", "read log"); !begun)
+    ReadTransaction transaction{connection_};
+    if (auto begun = transaction.begin("read log"); !begun)
       return tl::unexpected{std::move(begun).error()};
-    auto found = search_record(record + 1);
-    if (auto ended = connection_.execute("COMMIT", "read log"); !ended)
-      return tl::unexpected{std::move(ended).error()};
-    return found;
+    return search_record(record + 1);
   }
 
   Result<std::vector<RawEntry>> entries_of(JobId job, std::size_t limit) override {
@@ -167,7 +221,18 @@ class SqliteReader final : public StoreReader {
     return (*rows)->text(0);
   }
 
+  Result<std::uint64_t> number_of(const char* sql) {
+    auto rows = statement(sql);
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    const ResetAtEnd reset{**rows};
+    if ((*rows)->step() != Step::row) return failure("read totals");
+    return (*rows)->number(0);
+  }
+
   static std::string page_sql(const JobQuery& query) {
+    if (query.changed_after)
+      return "SELECT revision, view FROM jobs INDEXED BY jobs_by_revision WHERE revision > ?1 AND "
+             "view IS NOT NULL ORDER BY revision LIMIT ?2";
     const char* index = !query.name.empty()    ? "INDEXED BY jobs_by_name"
                         : !query.phase.empty() ? "INDEXED BY jobs_by_phase"
                                                : "NOT INDEXED";
@@ -176,6 +241,19 @@ class SqliteReader final : public StoreReader {
         "LIMIT ?2",
         index, query.newest_first ? "<" : ">", query.name.empty() ? "" : "AND name = ?3",
         query.phase.empty() ? "" : "AND phase = ?4", query.newest_first ? "DESC" : "ASC");
+  }
+
+  static void bind_page(SqliteStatement& rows, const JobQuery& query) {
+    constexpr auto kNoBound = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    rows.bind(2, static_cast<std::uint64_t>(query.limit) + 1);
+    if (query.changed_after) {
+      rows.bind(1, *query.changed_after);
+      return;
+    }
+    const bool has_bound = query.after > 0 || !query.newest_first;
+    rows.bind(1, has_bound ? query.after : kNoBound);
+    if (!query.name.empty()) rows.bind_text(3, query.name);
+    if (!query.phase.empty()) rows.bind_text(4, query.phase);
   }
 
   Result<std::vector<RawEntry>> read_entries(SqliteStatement& rows) {

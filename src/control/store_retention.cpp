@@ -14,7 +14,7 @@ using Step = SqliteStatement::Step;
 
 struct ForgetStatements {
   SqliteStatement rows, delete_entries, delete_entry_of_job, set_begin, key_of, delete_key,
-      delete_document, delete_job, delete_entries_of_job;
+      delete_document, delete_job, delete_entries_of_job, delete_progress;
 };
 
 Result<ForgetStatements> prepare_statements(SqliteConnection& connection) {
@@ -29,8 +29,9 @@ Result<ForgetStatements> prepare_statements(SqliteConnection& connection) {
       {&all.key_of, "SELECT key FROM documents WHERE id = ? AND key IS NOT NULL"},
       {&all.delete_key, "DELETE FROM keys WHERE bucket = ? AND key_checksum = ? AND job = ?"},
       {&all.delete_document, "DELETE FROM documents WHERE id = ?"},
-      {&all.delete_job, "DELETE FROM jobs WHERE id = ?"},
+      {&all.delete_job, "DELETE FROM jobs WHERE id = ? RETURNING phase"},
       {&all.delete_entries_of_job, "DELETE FROM log_by_job WHERE job = ?"},
+      {&all.delete_progress, "DELETE FROM progress WHERE job = ?"},
   };
   for (const auto& [statement, sql] : texts) {
     auto prepared = connection.prepare(sql);
@@ -40,7 +41,15 @@ Result<ForgetStatements> prepare_statements(SqliteConnection& connection) {
   return all;
 }
 
-bool forget_job(ForgetStatements& statements, JobId job) {
+// Notes the phase it had.
+bool delete_job(SqliteStatement& statement, JobId job, std::vector<std::string>& phases) {
+  const ResetAtEnd reset{statement};
+  const Step step = statement.bind(1, job.value).step();
+  if (step == Step::row) phases.push_back(statement.text(0));
+  return step != Step::failed;
+}
+
+bool forget_job(ForgetStatements& statements, JobId job, std::vector<std::string>& phases) {
   std::optional<std::uint64_t> key;
   {
     const ResetAtEnd reset{statements.key_of};
@@ -50,8 +59,9 @@ bool forget_job(ForgetStatements& statements, JobId job) {
   return (!key ||
           statements.delete_key.bind(1, key_bucket(job)).bind(2, *key).bind(3, job.value).run()) &&
          statements.delete_document.bind(1, job.value).run() &&
-         statements.delete_job.bind(1, job.value).run() &&
-         statements.delete_entries_of_job.bind(1, job.value).run();
+         delete_job(statements.delete_job, job, phases) &&
+         statements.delete_entries_of_job.bind(1, job.value).run() &&
+         statements.delete_progress.bind(1, job.value).run();
 }
 
 Result<std::vector<Record>> records_of(const LogRow& row) {
@@ -68,7 +78,7 @@ Result<std::vector<Record>> records_of(const LogRow& row) {
 
 Result<Forgotten> forget_before(SqliteConnection& connection, const LogEnds& ends, Time time,
                                 std::size_t most_entries) {
-  Forgotten forgotten{{}, ends.before, ends.link_before};
+  Forgotten forgotten{{}, {}, ends.before, ends.link_before};
   auto covered = connection.integer("SELECT coalesce(min(entry), 0) FROM snapshots");
   if (!covered) return tl::unexpected{std::move(covered).error()};
   auto statements = prepare_statements(connection);
@@ -98,7 +108,7 @@ Result<Forgotten> forget_before(SqliteConnection& connection, const LogEnds& end
   rows.reset();
 
   for (const JobId job : forgotten.jobs) {
-    if (!forget_job(*statements, job)) return failure();
+    if (!forget_job(*statements, job, forgotten.phases)) return failure();
   }
   if (!statements->delete_entries.bind(1, forgotten.before.entry).run() ||
       !statements->set_begin.bind(1, forgotten.before.entry)

@@ -5,6 +5,7 @@
 // still do without the newer one.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "control/sqlite.h"
@@ -14,7 +15,8 @@ namespace weir::control {
 
 struct Forgotten {
   std::vector<JobId> jobs;
-  LogPosition before;  // where the log begins now
+  std::vector<std::string> phases;  // of those that were in the store
+  LogPosition before;               // where the log begins now
   std::uint32_t link_before = 0;
 };
 

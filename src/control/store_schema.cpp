@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/job_status.h"
 #include "control/store_log.h"
 #include "formats/log_codec.h"
 
@@ -49,6 +50,25 @@ CREATE TABLE log_end(
   chain INTEGER NOT NULL) STRICT;
 CREATE TABLE log_by_job(
   job INTEGER NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (job, entry)) STRICT, WITHOUT ROWID;
+)";
+
+// A job's first revision is its number: all differ, and later ones are greater.
+constexpr const char* kVersion3 = R"(
+ALTER TABLE jobs ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+UPDATE jobs SET revision = id;
+CREATE UNIQUE INDEX jobs_by_revision ON jobs(revision);
+CREATE TABLE totals(
+  id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, kept INTEGER NOT NULL,
+  broken INTEGER NOT NULL, refused INTEGER NOT NULL) STRICT;
+INSERT INTO totals SELECT 1, coalesce(max(id), 0), 0, 0, 0 FROM jobs;
+CREATE TABLE progress(
+  job INTEGER NOT NULL, at INTEGER NOT NULL, gpus INTEGER NOT NULL, done INTEGER NOT NULL,
+  rate REAL, loss REAL, PRIMARY KEY (job, at)) STRICT, WITHOUT ROWID;
+CREATE TABLE history(
+  step INTEGER NOT NULL, at INTEGER NOT NULL, samples INTEGER NOT NULL, gpus_up REAL NOT NULL,
+  gpus_in_use REAL NOT NULL, gpus_fragmented REAL NOT NULL, running REAL NOT NULL,
+  waiting REAL NOT NULL, open REAL NOT NULL, at_risk REAL NOT NULL, kept INTEGER NOT NULL,
+  broken INTEGER NOT NULL, refused INTEGER NOT NULL, PRIMARY KEY (step, at)) STRICT, WITHOUT ROWID;
 )";
 
 Result<void> create_tables(SqliteConnection& connection) {
@@ -93,8 +113,32 @@ Result<void> add_end_and_entries_by_job(SqliteConnection& connection) {
   return {};
 }
 
+// Version 2 had no revisions, and nothing for charts. What became of promises is counted from the
+// jobs that are still there.
+Result<void> add_revisions_and_figures(SqliteConnection& connection) {
+  if (auto made = connection.execute(kVersion3, "schema 3"); !made) return made;
+  auto rows = connection.prepare(
+      "SELECT view FROM jobs WHERE view IS NOT NULL AND phase IN "
+      "('finished', 'failed', 'cancelled', 'refused')");
+  if (!rows) return tl::unexpected{std::move(rows).error()};
+  PromiseCounts counts;
+  SqliteStatement::Step step = rows->step();
+  for (; step == SqliteStatement::Step::row; step = rows->step()) {
+    // Damage is found by the check that follows.
+    if (const auto status = read_job_status(rows->bytes(0))) count_promise(counts, *status);
+  }
+  if (step == SqliteStatement::Step::failed) return tl::unexpected{connection.error("read jobs")};
+  rows->reset();
+  auto set = connection.prepare("UPDATE totals SET kept = ?, broken = ?, refused = ?");
+  if (!set) return tl::unexpected{std::move(set).error()};
+  if (!set->bind(1, counts.kept).bind(2, counts.broken).bind(3, counts.refused).run())
+    return tl::unexpected{connection.error("count promises")};
+  return {};
+}
+
 // Step n leads from version n to n + 1.
-constexpr std::array kSteps = {create_tables, add_end_and_entries_by_job};
+constexpr std::array kSteps = {create_tables, add_end_and_entries_by_job,
+                               add_revisions_and_figures};
 static_assert(kSteps.size() == kSchemaVersion);
 
 Result<void> take_steps(SqliteConnection& connection, std::size_t from, std::size_t to) {
