@@ -188,6 +188,7 @@ TYPES = {
     "boolean": lambda v: isinstance(v, bool),
     "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
     "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "null": lambda v: v is None,
 }
 KNOWN_WORDS = {
     "type", "enum", "required", "properties", "additionalProperties", "propertyNames", "items", "oneOf", "anyOf", "not",
@@ -233,8 +234,10 @@ class Contract:
         def inner(part, inside, place, closed=is_closed):
             return self.check(part, inside, place, closed, file)
 
-        if "type" in schema and not TYPES[schema["type"]](value):
-            note(f"{value!r} is no {schema['type']}")
+        types = schema.get("type", [])
+        types = types if isinstance(types, list) else [types]
+        if types and not any(TYPES[name](value) for name in types):
+            note(f"{value!r} is no {' or '.join(types)}")
             return mistakes
         if "enum" in schema and value not in schema["enum"]:
             note(f"{value!r} is none of {schema['enum']}")
@@ -343,12 +346,14 @@ SECOND = {"name": "short", "command": ["sh", "-c", "echo hello; sleep 0.2"], "du
 NOT_PROVOKED = {
     # The store can be written, but not read.
     **{(operation, 503): "unreadable store" for operation in
-       ("jobs", "job", "document", "records", "logs", "log")},
+       ("jobs", "job", "document", "records", "story", "logs", "log")},
 }
+YAML = {"Content-Type": "application/yaml"}
 
 
 class ContractTest:
-    def __init__(self, server):
+    def __init__(self, weir, server):
+        self.weir = weir
         self.server = server
         self.contract = Contract()
         self.checks = Checks()
@@ -379,6 +384,7 @@ class ContractTest:
     def run(self):
         self.jobs()
         self.reading()
+        self.stories()
         self.nodes()
         self.events()
         self.backup()
@@ -399,7 +405,7 @@ class ContractTest:
         self.checks.equal(again["id"], first["id"], "the same key gives the same job")
         self.submit(409, {**SECOND, "name": "other"}, headers={"Idempotency-Key": "first"})
         self.submit(400, {**SECOND, "gpsu": 1})
-        refused = self.submit(422, {**SECOND, "duration": "10m", "deadline": "1m"}, content_type="application/json").json()
+        refused = self.submit(422, {**SECOND, "name": "refused", "duration": "10m", "deadline": "1m"}, content_type="application/json").json()
         self.checks.equal(refused["phase"], "refused", "phase of a refused job")
         self.checks.that("earliest_deadline" in refused, "a refusal has a counter-offer")
         self.submit(422, {**SECOND, "gpus": 1024}, content_type="application/problem+json")
@@ -424,6 +430,16 @@ class ContractTest:
                             ({**SECOND, "duration": "10m", "deadline": "1m"}, "refused"),
                             ({"name": "x", "command": "true", "iterations": 5}, "waiting")):
             self.checks.equal(self.call("dryRun", 200, body=dry).json()["answer"], answer, f"dry run of {dry}")
+        dry = b"# what would become of it\nname: x\ncommand: [sleep, '1']\nduration: 1s\ndeadline: 10m\n"
+        self.checks.equal(self.call("dryRun", 200, body=dry, headers=YAML).json()["answer"], "promised", "dry run of YAML")
+        written = b"name: written\ncommand: ['true']\n"
+        first = self.submit(201, written, headers={**YAML, "Idempotency-Key": "yaml"}).json()
+        again = self.submit(200, {"name": "written", "command": ["true"]}, headers={"Idempotency-Key": "yaml"}).json()
+        self.checks.equal(again["id"], first["id"], "the same job in YAML and in JSON")
+        for wrong, where in ((b"name: x\n\ncommand: [a]\ngpus: 3\n", "body:4"), (b"name: x\ncommand: [a]\ncount: 2\n", "body:3"),
+                             (b"jobs:\n- name: x\n", "body:2")):
+            mistakes = self.submit(400, wrong, headers=YAML).json()["errors"]
+            self.checks.equal([mistake["where"] for mistake in mistakes], [where], f"where {wrong} is wrong")
         self.call("dryRun", 422, body={**SECOND, "gpus": 1024})
         self.call("dryRun", 400, body={"name": "x"})
 
@@ -448,6 +464,7 @@ class ContractTest:
             self.checks.that(all(job["phase"] == phase for job in jobs), f"only {phase} jobs")
         self.checks.equal(len(self.call("jobs", 200, query="?name=trained").json()["jobs"]), 1, "jobs by name")
         self.call("jobs", 400, query="?limit=0")
+        self.changes()
         self.call("job", 404, {"job": "nobody"})
         document = self.call("document", 200, {"job": 1}).json()
         self.checks.equal(document, SECOND, "the document is as it was submitted")
@@ -464,6 +481,46 @@ class ContractTest:
         self.call("logs", 404, {"job": "nobody"})
         log = self.call("log", 200).body.decode().splitlines()
         self.checks.that(len(log) > len(records) and all(json.loads(line) for line in log), "the log is lines of JSON")
+
+    def changes(self):
+        whole = self.call("jobs", 200, query="?limit=1000").json()
+        after, pages, changed = 0, 0, {}
+        while True:
+            page = self.call("jobs", 200, query=f"?changed_after={after}&limit=3").json()
+            changed.update({job["id"]: job for job in page["jobs"]})
+            pages += 1
+            after = page.get("next", page["revision"])
+            if "next" not in page:
+                break
+        self.checks.equal(changed, {job["id"]: job for job in whole["jobs"]}, "all changes are all jobs")
+        self.checks.that(pages > 2, "changes come in pages")
+        before = self.call("jobs", 200, query=f"?changed_after={after}").json()
+        job = self.submit(201, {"name": "changed", "command": "sleep 60"}).json()["id"]
+        heard = self.call("jobs", 200, query=f"?changed_after={before['revision']}").json()
+        self.checks.that(job in [each["id"] for each in heard["jobs"]], "a new job is a change")
+        self.call("cancel", 200, {"job": job})
+        heard = self.call("jobs", 200, query=f"?changed_after={heard['revision']}").json()
+        self.checks.equal([each["phase"] for each in heard["jobs"] if each["id"] == job], ["cancelled"], "and its end")
+        self.call("jobs", 400, query="?changed_after=0&order=newest")
+        self.call("jobs", 400, query="?changed_after=-1")
+
+    def stories(self):
+        """What the server tells is what `weir explain` tells."""
+        for job in ("1", "refused", "trained", "unknown", "failing"):
+            story = self.call("story", 200, {"job": job}).json()
+            answer = self.call("job", 200, {"job": job}).json()
+            self.checks.equal((story["explain"]["job"], story["explain"]["name"]), (answer["id"], answer["name"]), "story")
+            told = json.loads(self.explain(job, "--json"))["explain"]
+            if "ended" in answer:
+                self.checks.equal(story["text"], self.explain(job), f"the story of {job} for people")
+            for each in (story["explain"], told):
+                each.pop("told_until_s")  # now, which is later for the second
+            self.checks.equal(story["explain"], told, f"the story of {job} for programs")
+        self.call("story", 404, {"job": "nobody"})
+
+    def explain(self, *arguments):
+        return subprocess.run([self.weir, "explain", *arguments], capture_output=True, text=True, check=True, env={
+            **os.environ, "WEIR_SERVER": f"http://{self.server.host}:{self.server.port}", "WEIR_TOKEN": self.server.token}).stdout
 
     def nodes(self):
         name = self.call("nodes", 200).json()["nodes"][0]["name"]
@@ -540,7 +597,8 @@ class ContractTest:
     def wrong_bodies(self):
         for name in ("submit", "dryRun", "backup"):
             self.call(name, 413, body=b" " * (2 << 20))
-            self.call(name, 415, body=b"{}", headers={"Content-Type": "text/yaml"})
+            self.call(name, 415, body=b"{}", headers={"Content-Type": "text/plain"})
+        self.call("backup", 415, body=b"{}", headers=YAML)
 
     def full_disk(self):
         job = self.submit(201, {"name": "sleeper", "command": "sleep 60"}).json()["id"]
@@ -659,7 +717,7 @@ def main():
         print("PyYAML is missing (python3-yaml)")
         sys.exit(77)
     with Server(sys.argv[1]) as server:
-        test = ContractTest(server)
+        test = ContractTest(sys.argv[1], server)
         test.run()
     test.checks.equal(server.exit_code, 0, f"exit code of the server; {server.last_words}")
     sys.exit(test.checks.conclude("api_contract"))

@@ -5,6 +5,7 @@ changes nothing (the record log and the jobs stay as they were), and the server 
 
   tests/bad_requests.py WEIR
 """
+import gzip
 import json
 import socket
 import sys
@@ -17,6 +18,7 @@ MIB = 1 << 20
 LEAST = {"name": "a", "command": "x"}
 HEADER_TIME_S = 10  # of the server
 BODY_TIME_S = 30
+PARTS = ("logs", "document", "records", "story")  # of a job
 MOST_GROWTH_KIB = 96 * 1024
 MOST_GROWTH_SANITIZED_KIB = 768 * 1024  # freed memory stays with the sanitizer for a while
 
@@ -205,12 +207,30 @@ class BadRequests:
         self.raw("a space too many", b"GET  /v1/jobs HTTP/1.1\r\nHost: h\r\n\r\n", 400)
         self.raw("a folded header", self.head("GET", "/v1/jobs", "X: a", " b").replace(b"X: a", b"X : a"), 400)
         self.raw("NUL in a header", self.head("GET", "/v1/jobs", "X: a\0b"), 400)
-        for kind in ("text/plain", "application/yaml", "application/x-www-form-urlencoded", "", "json", "application/jsonx"):
+        for kind in ("text/plain", "application/yamlx", "yaml", "application/x-www-form-urlencoded", "", "json", "application/jsonx"):
             self.post(f"content type {kind!r}", job(), 415, headers={"Content-Type": kind})
         self.post("a control character in the key", job(), headers={"Idempotency-Key": "\x7f"})
         for key in ("", "a b", "x" * 129, "x" * 10000, "k\xe9y", "a\tb"):
             self.post(f"key {key[:20]!r}", job(), 400, "Idempotency-Key", headers={"Idempotency-Key": key})
         self.post("the key of another job", job(), 409, "Idempotency-Key", headers={"Idempotency-Key": "used"})
+
+    def malformed_yaml(self):
+        yaml = {"Content-Type": "application/yaml"}
+        bomb = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
+            b"%c: &%c [%s]\n" % (c, c, b",".join([b"*%c" % (c - 1)] * 9)) for c in range(ord("b"), ord("i")))
+        for body in (b"", b" ", b"#", b"nonsense", b"- a", b"[]", b"{", b"name: [", b"name: a\ncommand: [x", b"name: a\n command: x",
+                     b"name: a\ncommand: x\nname: b", b"name: a\ncommand: x\ngpsu: 1", b"name: a\ncommand: x\ncount: 2",
+                     b"jobs:\n- {name: a, command: x}\n- {name: b, command: x}", b"jobs: []", b"name: a\ncommand: x\n---\nname: b",
+                     b"name: a\ncommand: x\n...\n---\nname: b\ncommand: x", b"name: &a x\ncommand: *a", b"name: !!str a\ncommand: x",
+                     b"name: a\ncommand: x\0", b"name: a\ncommand: \xff\xfe", b"\xef\xbb\xbf\x04name: a", b"name: a\ncommand: x\ngpus: 1e1",
+                     b"name: a\ncommand: {x: y}", b"? [a]\n: b", b"name: a\ncommand: x\n\tgpus: 1", b"%YAML 9.9\n---\nname: a", bomb,
+                     b"\x1f\x8b" + b"x" * 100, gzip.compress(b"#" * (64 << 20))):
+            self.post(f"malformed YAML {body[:60]!r}", body, headers=yaml)
+            self.post(f"malformed YAML {body[:60]!r}", body, path="/v1/dry-run", headers=yaml)
+        for piece in (b"{", b"[", b"- ", b"a: {", b"? ", b"[[],", b"- - ", b"\"", b"x: |\n ", b"#\n", b"a:\n"):
+            for size in (256 << 10, MIB):
+                self.post(f"{size} bytes of {piece!r}", (piece * size)[:size], headers=yaml)
+        self.post("YAML for a backup", b"file: /tmp/x", 415, path="/v1/backup", headers=yaml)
 
     def tokens(self):
         token = self.server.token
@@ -243,13 +263,13 @@ class BadRequests:
     def paths(self):
         for name in ("..", "%2e%2e", "%2E.", ".", "%2fetc%2fpasswd", "..%2f..%2f..%2fetc%2fpasswd", "a%00b", "%00",
                      "%ff", "%c0%ae%c0%ae", "%", "%zz", "%2", "a%0ab", "%7f"):
-            for path in ("/v1/jobs/{}", "/v1/jobs/{}/logs", "/v1/jobs/{}/document", "/v1/jobs/{}/records"):
+            for path in ("/v1/jobs/{}", *(f"/v1/jobs/{{}}/{part}" for part in PARTS)):
                 self.get(path.format(name), 400)
             for path in ("/v1/jobs/{}/cancel", "/v1/nodes/{}/drain", "/v1/nodes/{}/undrain"):
                 self.get(path.format(name), 400, method="POST")
         for name in ("..%5c..%5cetc", "etc", "x" * 200, "x" * 5000, "0", "-1", "+1", "1.0", "0x1", "1e0",
                      "99999999999999999999999", "%20", "%E2%88%9E", "'%20OR%201=1--", "a;b", "1%20", "*", "%25", "~"):
-            for path in ("/v1/jobs/{}", "/v1/jobs/{}/logs", "/v1/jobs/{}/document", "/v1/jobs/{}/records"):
+            for path in ("/v1/jobs/{}", *(f"/v1/jobs/{{}}/{part}" for part in PARTS)):
                 self.get(path.format(name), 404)
             for path in ("/v1/jobs/{}/cancel", "/v1/nodes/{}/drain", "/v1/nodes/{}/undrain"):
                 self.get(path.format(name), 404, method="POST")
@@ -263,7 +283,11 @@ class BadRequests:
                              ("limit=1&limit=2", "limit"), ("limit=-1", "limit"), ("limit=9" + "9" * 30, "limit"),
                              ("after=-1", "after"), ("after=1.5", "after"), ("after=+1", "after"), ("phase=x", "phase"),
                              ("phase=", "phase"), ("order=up", "order"), ("limits=3", "limits"), ("x", "x"),
-                             ("limit=1%202", "limit"), ("limit=0x10", "limit")):
+                             ("limit=1%202", "limit"), ("limit=0x10", "limit"), ("changed_after=-1", "changed_after"),
+                             ("changed_after=x", "changed_after"), ("changed_after=", "changed_after"),
+                             ("changed_after=1&changed_after=2", "changed_after"), ("changed_after=9" + "9" * 30, "changed_after"),
+                             ("changed_after=1&after=1", "after"), ("changed_after=1&phase=running", "phase"),
+                             ("changed_after=1&name=a", "name"), ("changed_after=1&order=oldest", "order")):
             self.get("/v1/jobs?" + query, 400, field)
         for query in ("name=%00", "name=%ff", "name=%", "%ff=1", "name=%zz"):
             self.get("/v1/jobs?" + query, 400)
@@ -361,7 +385,7 @@ class BadRequests:
             self.before = self.state()
         start = self.memory_kib()
         self.begin_slow_clients()
-        for part in (self.malformed_json, self.wrong_fields, self.deep_nesting, self.large_bodies, self.headers,
+        for part in (self.malformed_json, self.malformed_yaml, self.wrong_fields, self.deep_nesting, self.large_bodies, self.headers,
                      self.tokens, self.methods, self.paths, self.queries):
             begun = time.monotonic()
             part()

@@ -3,67 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "cli/client_api.h"
-#include "formats/log_codec.h"
-#include "formats/record_log_header.h"
-#include "schedule/policies/training_policies.h"
 
 namespace weir::cli {
-namespace {
-
-// The lines of a text; the last need not end with a newline.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : rest_{text} {}
-
-  bool next(std::string_view& line) {
-    if (rest_.empty()) return false;
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    ++number_;
-    return true;
-  }
-  std::uint64_t number() const { return number_; }
-
- private:
-  std::string_view rest_;
-  std::uint64_t number_ = 0;
-};
-
-// The server's records are no input of the user's: what is wrong with them is a failure.
-tl::unexpected<Error> unreadable(const Error& error, std::uint64_t line) {
-  Diagnostics details;
-  for (Diagnostic mistake : error.details.list()) {
-    mistake.file = "the server's records";
-    mistake.line = line;
-    details.add(std::move(mistake));
-  }
-  return tl::unexpected(Error{ErrorCode::failure, std::move(details)});
-}
-
-std::optional<report::JobStory::Throughput> throughput_of(const ApiJson& job) {
-  const auto curve = job.find("curve");
-  if (curve == job.end() || !curve->is_object() || !curve->contains("rates")) return std::nullopt;
-  report::JobStory::Throughput made{text_in(*curve, "origin"), {}};
-  for (const auto& [gpus, rate] : curve->at("rates").items()) {
-    if (!rate.is_number()) continue;
-    made.rates.push_back({static_cast<std::int32_t>(std::strtol(gpus.c_str(), nullptr, 10)),
-                          IterationRate{static_cast<std::int64_t>(rate.get<double>() * 1e6)}});
-  }
-  std::sort(made.rates.begin(), made.rates.end(),
-            [](const CurvePoint& a, const CurvePoint& b) { return a.gpus < b.gpus; });
-  return made;
-}
-
-}  // namespace
 
 Result<LiveStory> story_from_server(const std::string& job, const OptionValues& options,
                                     Console& console) {
@@ -75,32 +21,14 @@ Result<LiveStory> story_from_server(const std::string& job, const OptionValues& 
   const auto reply = client->send("GET", job_path(id, "/records"));
   if (!reply) return tl::unexpected(reply.error());
   if (!reply->succeeded()) return client->refused(*reply);
-  Lines lines{reply->body};
-  std::string_view line;
-  lines.next(line);
-  const auto header = formats::read_header_line(line);
-  if (!header) return unreadable(header.error(), 1);
-  report::JobStoryCollector collector{id, header->slot};  // no name is only digits
-  while (lines.next(line)) {
-    const auto entry = formats::read_record_line(line);
-    if (!entry) return unreadable(entry.error(), lines.number());
-    collector.hear(entry->record);
-  }
-  auto story = collector.story();
-  if (!story) {
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  auto told = live_story(known->dump(), reply->body, now);
+  if (!told) return tl::unexpected(told.error());
+  if (!*told) {
     console.err << "weir: the server has no records of job " << id << " any more\n";
     return only_code(ErrorCode::failure);
   }
-  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  if (!story->ended) story->told_until = now;
-  if (auto planned_with = throughput_of(*known)) story->throughput = std::move(planned_with);
-  const schedule::TrainingPolicy* policy = schedule::find_training_policy(header->policy);
-  return LiveStory{std::move(*story),
-                   {header->pools,
-                    collector.names(),
-                    header->policy,
-                    policy == nullptr || policy->makes_promises(),
-                    {}}};
+  return std::move(**told);
 }
 
 }  // namespace weir::cli

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "cli/live_log_header.h"
+#include "cli/live_story.h"
 #include "cli/state_folder.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
@@ -338,6 +339,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   api_options.log_header =
       live_log_header((*controller)->config(), options.has("curves") ? options.text("curves") : "");
   api_options.store = store_options;
+  api_options.story = live_story_json;
   auto api = control::Api::make(std::move(api_options), **controller, **store, **engine, metrics);
   if (!api) return tl::unexpected<Error>(std::move(api.error()));
   transport::HttpServerOptions http;

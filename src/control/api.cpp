@@ -6,10 +6,11 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "control/api_replies.h"
+#include "control/query_reader.h"
 #include "formats/job_document.h"
 #include "formats/record_log.h"
 #include "formats/time_text.h"
@@ -29,91 +30,6 @@ constexpr std::size_t kMostEntriesOfAJob = 20'000;
 constexpr std::int64_t kMostJobsPerPage = 1000;
 constexpr std::int64_t kMostLogBytes = 1 << 20;
 
-HttpResponse json_response(int status, std::string body) {
-  body += '\n';
-  return {status, "application/json", std::move(body), {}};
-}
-
-HttpResponse unavailable(std::string_view detail) {
-  while (detail.ends_with('\n')) detail.remove_suffix(1);
-  HttpResponse response = problem(503, "", detail);
-  response.headers.add("Retry-After", "1");
-  return response;
-}
-
-// All mistakes in one text, for a problem's detail.
-std::string text_of(const Diagnostics& details) {
-  std::string text = to_string(details);
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
-HttpResponse store_trouble(const Error& error) {
-  return unavailable("the store cannot be read: " + text_of(error.details));
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (text.empty() || parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return value;
-}
-
-// The query's parameters, each known and read once; notes every mistake.
-class QueryReader {
- public:
-  QueryReader(const HttpRequest& request, std::initializer_list<std::string_view> known)
-      : request_{request} {
-    for (const auto& parameter : request.query) {
-      const auto& name = parameter.first;
-      const auto& value = parameter.second;
-      const auto at = std::find(known.begin(), known.end(), name);
-      if (at == known.end()) {
-        note(name, value, fmt::format("one of {}", fmt::join(known, ", ")));
-      } else if (std::count_if(request.query.begin(), request.query.end(),
-                               [&](const auto& other) { return other.first == name; }) > 1) {
-        note(name, value, "to be given once");
-      }
-    }
-  }
-
-  std::int64_t number(std::string_view name, std::int64_t fallback, std::int64_t least,
-                      std::int64_t most) {
-    const auto text = request_.query_value(name);
-    if (!text) return fallback;
-    const auto value = whole_number(*text);
-    if (value && *value >= least && *value <= most) return *value;
-    note(name, *text, fmt::format("a whole number from {} to {}", least, most));
-    return fallback;
-  }
-  std::string choice(std::string_view name, std::string_view fallback,
-                     std::initializer_list<std::string_view> choices) {
-    const auto text = request_.query_value(name);
-    if (!text) return std::string{fallback};
-    if (std::find(choices.begin(), choices.end(), *text) == choices.end())
-      note(name, *text, fmt::format("one of {}", fmt::join(choices, ", ")));
-    return std::string{*text};
-  }
-  std::string text(std::string_view name) {
-    return std::string{request_.query_value(name).value_or("")};
-  }
-
-  // Answers 400 when there were mistakes.
-  bool is_refused(Responder& responder) {
-    if (mistakes_.empty()) return false;
-    responder.send(problem(400, "", "the query has mistakes", mistakes_));
-    return true;
-  }
-
- private:
-  void note(std::string_view name, std::string_view found, std::string expected) {
-    mistakes_.add({"query", 0, std::string{name}, std::string{found}, std::move(expected)});
-  }
-  const HttpRequest& request_;
-  Diagnostics mistakes_;
-};
-
 // Two checksums and the length: equal requests have equal ones, and nobody gains by a clash but
 // whoever chose both requests and the key.
 std::string digest_of(std::string_view text) {
@@ -122,22 +38,43 @@ std::string digest_of(std::string_view text) {
                      adler32_z(1, bytes, text.size()), text.size());
 }
 
-bool is_json(const HttpRequest& request) {
-  const auto type = request.headers.find("Content-Type");
-  if (!type) return true;
-  std::string_view name = type->substr(0, type->find(';'));
+// Whether the body is said to be of one of these types; without a word it is JSON.
+bool is_of_type(const HttpRequest& request, std::initializer_list<std::string_view> types) {
+  const auto type = request.headers.find("Content-Type").value_or("application/json");
+  std::string_view name = type.substr(0, type.find(';'));
   while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
-  return transport::same_header_name(name, "application/json");
+  return std::any_of(types.begin(), types.end(), [&](std::string_view known) {
+    return transport::same_header_name(name, known);
+  });
+}
+
+bool is_json(const HttpRequest& request) {
+  return is_of_type(request, {"application/json"});
+}
+
+// Reading it can take 240 times as much memory (formats/yaml_document.h).
+constexpr std::size_t kMostYamlBytes = std::size_t{256} << 10;
+
+Result<formats::JobDocument> read_yaml_body(std::string_view body) {
+  if (body.size() > kMostYamlBytes) {
+    return bad_input(Diagnostic{"body", 0, "content", "longer than 256 KiB",
+                                "at most 256 KiB of YAML, or the job as JSON"});
+  }
+  auto input = formats::InputFile::from_memory("body", body, kMostYamlBytes);
+  if (!input) return tl::unexpected<Error>(std::move(input.error()));
+  return formats::read_one_job_yaml(std::move(*input));
 }
 
 // The job in the body; answers and returns nothing when it is not one.
 std::optional<formats::JobDocument> read_document(const HttpRequest& request,
                                                   Responder& responder) {
-  if (!is_json(request)) {
-    responder.send(problem(415, "", "send the job as application/json"));
+  const bool is_yaml = is_of_type(request, {"application/yaml", "application/x-yaml", "text/yaml"});
+  if (!is_yaml && !is_json(request)) {
+    responder.send(problem(415, "", "send the job as application/json or application/yaml"));
     return std::nullopt;
   }
-  auto document = formats::read_job_json(request.body, "body");
+  auto document =
+      is_yaml ? read_yaml_body(request.body) : formats::read_job_json(request.body, "body");
   if (document) return std::move(*document);
   responder.send(problem(400, "", "the job has mistakes", document.error().details));
   return std::nullopt;
@@ -253,6 +190,7 @@ Api::~Api() {
 
 void Api::stop() {
   controller_.on_commit({});
+  stories_.stop();
   hub_->stop();
 }
 
@@ -272,6 +210,7 @@ transport::Router Api::router() {
   route("GET", "/v1/jobs/{job}/document", &Api::document);
   route("POST", "/v1/jobs/{job}/cancel", &Api::cancel);
   route("GET", "/v1/jobs/{job}/records", &Api::records);
+  route("GET", "/v1/jobs/{job}/story", &Api::story);
   route("GET", "/v1/jobs/{job}/logs", &Api::logs);
   route("POST", "/v1/dry-run", &Api::dry_run);
   route("GET", "/v1/nodes", &Api::nodes);
@@ -336,9 +275,7 @@ void Api::metrics(Request, Responder responder) {
   {
     const std::lock_guard lock{reading_};
     if (const auto counts = reader_->count_by_phase()) {
-      for (const ShownPhase phase :
-           {ShownPhase::waiting, ShownPhase::queued, ShownPhase::running, ShownPhase::paused,
-            ShownPhase::finished, ShownPhase::failed, ShownPhase::cancelled, ShownPhase::refused}) {
+      for (const ShownPhase phase : kAllPhases) {
         const std::string name{to_string(phase)};
         const auto count = counts->find(name);
         metrics_.gauge("weir_jobs", "Jobs in the store, by phase.", {{"phase", name}})
@@ -394,7 +331,7 @@ void Api::submit(Request request, Responder responder) {
 }
 
 void Api::jobs(Request request, Responder responder) {
-  QueryReader query{request, {"after", "limit", "phase", "name", "order"}};
+  QueryReader query{request, {"after", "limit", "phase", "name", "order", "changed_after"}};
   JobQuery wanted;
   wanted.after = static_cast<std::uint64_t>(
       query.number("after", 0, 0, std::numeric_limits<std::int64_t>::max()));
@@ -404,6 +341,11 @@ void Api::jobs(Request request, Responder responder) {
       {"waiting", "queued", "running", "paused", "finished", "failed", "cancelled", "refused"});
   wanted.name = query.text("name");
   wanted.newest_first = query.choice("order", "newest", {"newest", "oldest"}) == "newest";
+  query.refuse_beside("changed_after", {"after", "phase", "name", "order"});
+  if (query.has("changed_after")) {
+    wanted.changed_after = static_cast<std::uint64_t>(
+        query.number("changed_after", 0, 0, std::numeric_limits<std::int64_t>::max()));
+  }
   if (query.is_refused(responder)) return;
   if (wanted.newest_first && wanted.after == 0)
     wanted.after = std::numeric_limits<std::int64_t>::max();
@@ -417,7 +359,7 @@ void Api::jobs(Request request, Responder responder) {
   }
   body += ']';
   if (page->has_more) body += fmt::format(",\"next\":{}", page->last);
-  body += '}';
+  body += fmt::format(",\"revision\":{}}}", page->revision);
   responder.send(json_response(200, std::move(body)));
 }
 
@@ -480,14 +422,52 @@ void Api::cancel(Request request, Responder responder) {
 void Api::records(Request request, Responder responder) {
   const auto job = find_job(request, responder);
   if (!job) return;
+  auto lines = records_of(*job);
+  if (!lines) return responder.send(store_trouble(lines.error()));
+  responder.send({200, "application/x-ndjson", std::move(*lines), {}});
+}
+
+Result<std::string> Api::records_of(JobId job) {
   const std::lock_guard lock{reading_};
-  const auto entries = reader_->entries_of(*job, kMostEntriesOfAJob);
-  if (!entries) return responder.send(store_trouble(entries.error()));
-  std::string body = options_.log_header + "\n";
+  const auto entries = reader_->entries_of(job, kMostEntriesOfAJob);
+  if (!entries) return tl::unexpected<Error>(entries.error());
+  std::string lines = options_.log_header + "\n";
   for (const RawEntry& entry : *entries) {
-    for (const std::string& line : entry.record_lines) body += line + "\n";
+    for (const std::string& line : entry.record_lines) lines += line + "\n";
   }
-  responder.send({200, "application/x-ndjson", std::move(body), {}});
+  return lines;
+}
+
+// On a thread of its own: a long story takes a while to read.
+void Api::story(Request request, Responder responder) {
+  const auto job = find_job(request, responder);
+  if (!job) return;
+  auto shared = std::make_shared<Responder>(std::move(responder));
+  const bool is_accepted =
+      stories_.post([this, shared, job = *job] { shared->send(tell_story(job)); });
+  if (!is_accepted) shared->send(unavailable("too many stories are asked for at once"));
+}
+
+HttpResponse Api::tell_story(JobId job) {
+  std::optional<std::string> view;
+  {
+    const std::lock_guard lock{reading_};
+    auto read = reader_->job_view(job);
+    if (!read) return store_trouble(read.error());
+    view = std::move(*read);
+  }
+  if (!view) return problem(404, "", "the job is gone");
+  const auto records = records_of(job);
+  if (!records) return store_trouble(records.error());
+  auto story = options_.story(*view, *records);
+  if (!story) return unavailable(text_of(story.error().details));
+  if (!*story) {
+    return problem(404, "",
+                   fmt::format("how job {} began is forgotten, so there is no story of it; `weir "
+                               "serve --keep` says how long it is kept",
+                               job.value));
+  }
+  return json_response(200, std::move(**story));
 }
 
 void Api::logs(Request request, Responder responder) {

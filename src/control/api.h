@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,17 +16,24 @@
 #include "control/event_hub.h"
 #include "control/metrics.h"
 #include "control/store.h"
+#include "control/worker_thread.h"
 #include "domain/engine.h"
 #include "transport/http_server.h"
 #include "transport/router.h"
 
 namespace weir::control {
 
+// A job's story as the API gives it (docs/openapi.yaml, Story), from its view and its records: lines
+// as of a log, with a header. Nothing when the records do not tell how the job began.
+using StoryTeller = std::function<Result<std::optional<std::string>>(std::string_view view,
+                                                                     std::string_view records)>;
+
 struct ApiOptions {
   std::string token;
   std::string version;
   std::string log_header;  // the first line of exported logs, without its newline
   StoreOptions store;      // for readers of its own
+  StoryTeller story;
 };
 
 // For HttpServerOptions: answers are kept by nobody, and are taken for what they say they are.
@@ -62,6 +70,7 @@ class Api {
   void document(Request request, Responder responder);
   void cancel(Request request, Responder responder);
   void records(Request request, Responder responder);
+  void story(Request request, Responder responder);
   void logs(Request request, Responder responder);
   void dry_run(Request request, Responder responder);
   void nodes(Request request, Responder responder);
@@ -73,6 +82,9 @@ class Api {
   // The job the path names; answers 404 and returns nothing when there is none.
   std::optional<JobId> find_job(const Request& request, Responder& responder);
   void send_job(JobId job, Responder responder);
+  // The log's header, and the job's records, a line each.
+  Result<std::string> records_of(JobId job);
+  transport::HttpResponse tell_story(JobId job);
 
   ApiOptions options_;
   Controller& controller_;
@@ -82,6 +94,7 @@ class Api {
   std::mutex reading_;
   std::unique_ptr<StoreReader> reader_;
   std::shared_ptr<EventHub> hub_;
+  WorkerThread stories_;  // last: it uses the rest
 };
 
 }  // namespace weir::control

@@ -4,7 +4,11 @@
 // contract, tests/bad_requests.py sends it whatever is wrong.
 #include "control/api.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <algorithm>
 
 #include "control/controller_testing.h"
 
@@ -54,6 +58,12 @@ class ApiTest : public ::testing::Test {
     options.version = "1.2.3";
     options.log_header = "{}";
     options.store = rig_.options();
+    options.story = [](std::string_view view,
+                       std::string_view records) -> Result<std::optional<std::string>> {
+      const auto lines = std::count(records.begin(), records.end(), '\n');
+      if (view.find("\"name\":\"forgotten\"") != std::string_view::npos) return std::nullopt;
+      return fmt::format("{{\"lines\":{}}}", lines);
+    };
     auto api = Api::make(std::move(options), rig_.controller(), rig_.store(), rig_.engine(),
                          rig_.metrics());
     ASSERT_TRUE(api) << error_of(api);
@@ -100,6 +110,124 @@ TEST_F(ApiTest, SaysWhenNothingCanBeStored) {
   EXPECT_EQ(again.status, 201) << again.body;
   EXPECT_EQ(nlohmann::json::parse(again.body).at("id"), 2);
   EXPECT_EQ(ask(request("GET", {"healthz"})).status, 200);
+}
+
+TEST_F(ApiTest, AJobMayComeAsYaml) {
+  const std::string yaml = "name: a\ncommand: [x]\nduration: 6m\ndeadline: 10m\n";
+  for (const char* type : {"application/yaml", "application/x-yaml", "text/yaml; charset=utf-8"}) {
+    HttpRequest asked = request("POST", {"v1", "jobs"}, yaml);
+    asked.headers.add("Content-Type", type);
+    asked.headers.add("Idempotency-Key", "one");
+    const HttpResponse answer = ask(std::move(asked));
+    EXPECT_TRUE(answer.status == 201 || answer.status == 200) << type << answer.body;
+  }
+  HttpRequest json = request("POST", {"v1", "jobs"}, kJob);
+  json.headers.add("Idempotency-Key", "one");
+  EXPECT_EQ(ask(std::move(json)).status, 200) << "the same job in JSON";
+  EXPECT_EQ(rig_.jobs(), 1U);
+  const HttpResponse document = ask(request("GET", {"v1", "jobs", "1", "document"}));
+  EXPECT_EQ(nlohmann::json::parse(document.body).at("duration"), "6m");
+}
+
+TEST_F(ApiTest, MistakesNameTheirLine) {
+  const auto errors = [&](const char* type, const std::string& body, const char* path) {
+    HttpRequest asked = request("POST", {"v1", path}, body);
+    asked.headers.add("Content-Type", type);
+    const HttpResponse answer = ask(std::move(asked));
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    const auto problem = nlohmann::json::parse(answer.body);
+    std::string all;
+    for (const auto& error : problem.at("errors"))
+      all += error.at("where").get<std::string>() + " " + error.at("message").get<std::string>() +
+             "\n";
+    return all;
+  };
+  for (const char* path : {"jobs", "dry-run"}) {
+    EXPECT_THAT(errors("application/yaml", "name: a\n\ncommand: [x]\ngpus: 3\ngpsu: 1\n", path),
+                AllOf(HasSubstr("body:4 "), HasSubstr("body:5 ")));
+    EXPECT_THAT(
+        errors("application/json", "{\"name\":\"a\",\n\"command\":[\"x\"],\n\"gpus\":3}", path),
+        HasSubstr("body:3 "));
+    EXPECT_THAT(errors("application/yaml", "name: a\ncommand: [x\n", path), HasSubstr("not YAML"));
+    EXPECT_THAT(errors("application/yaml", "name: a\ncommand: [x]\ncount: 3\n", path),
+                HasSubstr("body:3: count is \"3\", expected one job; send each in a request of its "
+                          "own"));
+    EXPECT_THAT(errors("application/yaml", "jobs:\n- {name: a, command: [x]}\n", path),
+                HasSubstr("expected one job; send each in a request of its own"));
+    EXPECT_THAT(errors("application/yaml", "name: a\ncommand: [x]\n---\nname: b\n", path),
+                HasSubstr("body:"));
+  }
+  HttpRequest other = request("POST", {"v1", "jobs"}, "name: a");
+  other.headers.add("Content-Type", "text/plain");
+  const HttpResponse refused = ask(std::move(other));
+  EXPECT_EQ(refused.status, 415);
+  EXPECT_THAT(refused.body, HasSubstr("send the job as application/json or application/yaml"));
+}
+
+// A few bytes that would become many.
+TEST_F(ApiTest, ACompressedBodyIsNotLargerThanOthers) {
+  std::string zeros(std::size_t{4} << 20, ' ');
+  uLongf size = compressBound(static_cast<uLong>(zeros.size())) + 64;
+  std::string packed(size, '\0');
+  z_stream stream{};
+  constexpr int kGzip = 15 + 16;
+  ASSERT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(zeros.data());
+  stream.avail_in = static_cast<uInt>(zeros.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  ASSERT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  HttpRequest asked = request("POST", {"v1", "jobs"}, packed);
+  asked.headers.add("Content-Type", "application/yaml");
+  EXPECT_EQ(ask(std::move(asked)).status, 400);
+}
+
+TEST_F(ApiTest, ChangesAreAskedForAlone) {
+  for (int i = 0; i < 3; ++i) ask(request("POST", {"v1", "jobs"}, kJob));
+  const auto page = [&](std::vector<std::pair<std::string, std::string>> query) {
+    HttpRequest asked = request("GET", {"v1", "jobs"});
+    asked.query = std::move(query);
+    return ask(std::move(asked));
+  };
+  const auto json = [&](std::vector<std::pair<std::string, std::string>> query) {
+    return nlohmann::json::parse(page(std::move(query)).body);
+  };
+  const auto whole = json({});
+  EXPECT_EQ(whole.at("jobs").size(), 3U);
+  const std::string revision = std::to_string(whole.at("revision").get<int>());
+  EXPECT_EQ(json({{"changed_after", revision}}).at("jobs").size(), 0U);
+  rig_.cancel(JobId{2});
+  auto heard = json({{"changed_after", revision}, {"limit", "1000"}}).at("jobs");
+  EXPECT_EQ(heard.back().at("id"), 2);
+  EXPECT_EQ(heard.back().at("phase"), "cancelled");
+  const auto first = json({{"changed_after", "0"}, {"limit", "2"}});
+  const auto rest = json({{"changed_after", std::to_string(first.at("next").get<int>())}});
+  EXPECT_EQ(rest.at("jobs").size(), 1U);
+  EXPECT_FALSE(rest.contains("next"));
+  EXPECT_EQ(rest.at("revision"), first.at("revision"));
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"after", "1"}, {"phase", "running"}, {"name", "a"}, {"order", "newest"}}) {
+    const HttpResponse refused = page({{"changed_after", "0"}, {name, value}});
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_THAT(refused.body, HasSubstr("to be left out beside changed_after"));
+  }
+  EXPECT_EQ(page({{"changed_after", "-1"}}).status, 400);
+}
+
+TEST_F(ApiTest, TellsTheStoryOfAJob) {
+  ask(request("POST", {"v1", "jobs"}, kJob));
+  const HttpResponse story = ask(request("GET", {"v1", "jobs", "a", "story"}));
+  EXPECT_EQ(story.status, 200);
+  const HttpResponse records = ask(request("GET", {"v1", "jobs", "1", "records"}));
+  EXPECT_EQ(nlohmann::json::parse(story.body).at("lines"),
+            std::count(records.body.begin(), records.body.end(), '\n'));
+  EXPECT_EQ(ask(request("GET", {"v1", "jobs", "nobody", "story"})).status, 404);
+  ask(request("POST", {"v1", "jobs"}, R"({"name":"forgotten","command":["x"]})"));
+  const HttpResponse forgotten = ask(request("GET", {"v1", "jobs", "forgotten", "story"}));
+  EXPECT_EQ(forgotten.status, 404);
+  EXPECT_THAT(forgotten.body, HasSubstr("is forgotten"));
 }
 
 TEST_F(ApiTest, SaysWhenItStops) {

@@ -448,6 +448,15 @@ class JobReader {
   JobDocument job_;
 };
 
+Result<JobDocument> read_only_job(const JobTree& tree) {
+  Diagnostics mistakes;
+  JobReader reader{tree, tree.root(), job_field_names(), mistakes};
+  if (!reader.is_usable()) return bad_input(std::move(mistakes));
+  JobDocument job = reader.read();
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  return job;
+}
+
 // The jobs of a file; names are of one job only.
 class FileReader {
  public:
@@ -584,12 +593,7 @@ std::span<const std::string_view> job_field_names() {
 Result<JobDocument> read_job_json(std::string_view text, std::string source_name) {
   const auto tree = JobTree::from_json(text, std::move(source_name));
   if (!tree) return tl::unexpected(tree.error());
-  Diagnostics mistakes;
-  JobReader reader{*tree, tree->root(), job_field_names(), mistakes};
-  if (!reader.is_usable()) return bad_input(std::move(mistakes));
-  JobDocument job = reader.read();
-  if (!mistakes.empty()) return bad_input(std::move(mistakes));
-  return job;
+  return read_only_job(*tree);
 }
 
 Result<std::vector<JobDocument>> read_job_yaml(InputFile input) {
@@ -602,6 +606,20 @@ Result<std::vector<JobDocument>> read_job_yaml(const std::filesystem::path& path
   auto input = InputFile::open(path);
   if (!input) return tl::unexpected(input.error());
   return read_job_yaml(std::move(*input));
+}
+
+Result<JobDocument> read_one_job_yaml(InputFile input) {
+  const auto document = YamlDocument::read(std::move(input));
+  if (!document) return tl::unexpected(document.error());
+  const JobTree tree = JobTree::from_yaml(*document);
+  for (const Node* member : tree.children(tree.root())) {
+    const bool is_several = member->key == "jobs" || member->key == "count";
+    if (tree.root().kind != JobTree::Kind::map || !is_several) continue;
+    return bad_input(Diagnostic{tree.source_name(), member->line, std::string{member->key},
+                                shortened(JobTree::describe(*member)),
+                                "one job; send each in a request of its own"});
+  }
+  return read_only_job(tree);
 }
 
 std::string write_job_json(const JobDocument& job) {

@@ -94,6 +94,8 @@ Result<JobDocument> read_job_json(std::string_view text, std::string source_name
 
 Result<std::vector<JobDocument>> read_job_yaml(InputFile input);
 Result<std::vector<JobDocument>> read_job_yaml(const std::filesystem::path& path);
+// Exactly one job: neither `jobs` nor `count`.
+Result<JobDocument> read_one_job_yaml(InputFile input);
 
 // Canonical: what is as by default is left out, and equal documents give equal bytes, so a digest
 // of them identifies a request. Reading gives the same document. Requires: values as a reader makes

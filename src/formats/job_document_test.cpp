@@ -282,6 +282,28 @@ TEST(JobDocument, JsonIsStrict) {
   EXPECT_FALSE(from_json(""));
 }
 
+TEST(JobDocument, OneJobIsNotSeveral) {
+  const auto one = [](std::string_view text) {
+    return read_one_job_yaml(*InputFile::from_memory("job.yaml", text));
+  };
+  const auto job = one(kTrainingYaml);
+  ASSERT_TRUE(job) << to_string(job.error().details);
+  EXPECT_EQ(*job, training_job());
+  for (const char* several :
+       {"name: a\ncommand: [x]\ncount: 1", "name: a\n\ncount: 3", "command: [x]\n\ncount: x"}) {
+    const auto refused = one(several);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(to_string(refused.error().details),
+                AllOf(HasSubstr("job.yaml:3: count is"),
+                      HasSubstr("expected one job; send each in a request of its own")));
+  }
+  EXPECT_THAT(to_string(one("jobs: [{name: a, command: [x]}]").error().details),
+              HasSubstr("job.yaml:1: jobs is \"a list\", expected one job"));
+  EXPECT_FALSE(one(""));
+  EXPECT_FALSE(one("- jobs"));
+  EXPECT_FALSE(one("[{count: 1}]"));
+}
+
 TEST(JobDocument, ReadsAFile) {
   const TemporaryFolder folder;
   const auto jobs = read_job_yaml(folder.write("job.yaml", kTrainingYaml));
