@@ -346,9 +346,10 @@ SECOND = {"name": "short", "command": ["sh", "-c", "echo hello; sleep 0.2"], "du
 NOT_PROVOKED = {
     # The store can be written, but not read.
     **{(operation, 503): "unreadable store" for operation in
-       ("jobs", "job", "document", "records", "story", "logs", "log")},
+       ("jobs", "job", "document", "records", "story", "progress", "history", "logs", "log")},
 }
 YAML = {"Content-Type": "application/yaml"}
+CHARTED = "for i in $(seq 40); do echo step $i loss 0.$i; sleep 0.05; done"
 
 
 class ContractTest:
@@ -385,6 +386,7 @@ class ContractTest:
         self.jobs()
         self.reading()
         self.stories()
+        self.figures()
         self.nodes()
         self.events()
         self.backup()
@@ -518,6 +520,36 @@ class ContractTest:
             self.checks.equal(story["explain"], told, f"the story of {job} for programs")
         self.call("story", 404, {"job": "nobody"})
 
+    def figures(self):
+        """What charts are made of."""
+        columns = ("at", "gpus", "done", "rate", "loss")
+        job = self.submit(201, {"name": "charted", "iterations": 40, "throughput": {"1": 20}, "retries": 0, "command": CHARTED,
+                                "progress_line": "step {step} loss {loss}"}).json()["id"]
+        self.over(job)
+        progress = self.call("progress", 200, {"job": job}).json()
+        self.checks.equal({len(progress[name]) for name in columns}, {len(progress["at"])}, f"columns of {progress}")
+        self.checks.that(len(progress["at"]) > 3 and progress["at"] == sorted(progress["at"]), f"points in order: {progress}")
+        self.checks.equal((progress["gpus"][0], progress["gpus"][-1], progress["done"][-1]), (1, 0, 40), f"ends of {progress}")
+        self.checks.that(any(loss is not None for loss in progress["loss"]), f"the loss that it told: {progress}")
+        self.call("progress", 404, {"job": "nobody"})
+        shown = self.call("overview", 200).json()
+        counted = {}
+        for each in self.call("jobs", 200, query="?limit=1000").json()["jobs"]:
+            counted[each["phase"]] = counted.get(each["phase"], 0) + 1
+        self.checks.equal({phase: count for phase, count in shown["phases"].items() if count}, counted, "jobs by phase")
+        self.checks.equal((shown["gpus"], shown["gpus_up"], shown["nodes"]), (4, 4, 1), "the cluster")
+        self.checks.equal(shown["promises"]["refused"], counted["refused"], "refused since the store was made")
+        self.checks.that(abs(shown["at"] - time.time()) < 60, "the server's clock")
+        self.server.wait_for("a sample", lambda: self.call("history", 200, query="?seconds=60").json()["at"])
+        for query, step in (("", 5), ("?seconds=60", 5), ("?seconds=7201", 60), ("?seconds=31536000", 900)):
+            history = self.call("history", 200, query=query).json()
+            self.checks.equal(history.pop("step"), step, f"step of {query}")
+            self.checks.equal({len(column) for column in history.values()}, {len(history["at"])}, f"columns of {query}")
+            self.checks.that(all(at % step == 0 for at in history["at"]), f"rows begin at multiples: {history['at']}")
+            self.checks.equal(history["gpus_up"][-1], 4, f"GPUs of {query}")
+        self.call("history", 400, query="?seconds=59")
+        self.call("history", 400, query="?hours=1")
+
     def explain(self, *arguments):
         return subprocess.run([self.weir, "explain", *arguments], capture_output=True, text=True, check=True, env={
             **os.environ, "WEIR_SERVER": f"http://{self.server.host}:{self.server.port}", "WEIR_TOKEN": self.server.token}).stdout
@@ -614,6 +646,7 @@ class ContractTest:
             self.call("cancel", 503, {"job": job})
             self.call("drain", 503, {"node": name})
             self.call("nodes", 503)
+            self.call("overview", 503)
             self.call("dryRun", 503, body=SECOND)
             self.call("undrain", 503, {"node": name})
             self.call("backup", 503, body={"file": str(self.server.folder / "second.db")})

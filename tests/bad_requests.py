@@ -18,7 +18,7 @@ MIB = 1 << 20
 LEAST = {"name": "a", "command": "x"}
 HEADER_TIME_S = 10  # of the server
 BODY_TIME_S = 30
-PARTS = ("logs", "document", "records", "story")  # of a job
+PARTS = ("logs", "document", "records", "story", "progress")  # of a job
 MOST_GROWTH_KIB = 96 * 1024
 MOST_GROWTH_SANITIZED_KIB = 768 * 1024  # freed memory stays with the sanitizer for a while
 
@@ -296,6 +296,9 @@ class BadRequests:
                              ("generation=4294967296", "generation"), ("offset=x", "offset"), ("offset=9" + "9" * 20, "offset"),
                              ("offset=--1", "offset"), ("limit=0", "limit"), ("limit=2000000", "limit"), ("file=/etc/passwd", "file")):
             self.get("/v1/jobs/used/logs?" + query, 400, field)
+        for query, field in (("seconds=0", "seconds"), ("seconds=59", "seconds"), ("seconds=31536001", "seconds"), ("seconds=", "seconds"),
+                             ("seconds=1h", "seconds"), ("seconds=60&seconds=60", "seconds"), ("minutes=5", "minutes")):
+            self.get("/v1/history?" + query, 400, field)
         for query in ("rank=77", "generation=77"):
             self.get("/v1/jobs/used/logs?" + query, 404)
         for query, field in (("after=x", "after"), ("after=-1", "after"), ("job=0", "job"), ("job=a", "job"), ("jobs=1", "jobs"),

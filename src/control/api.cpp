@@ -211,8 +211,11 @@ transport::Router Api::router() {
   route("POST", "/v1/jobs/{job}/cancel", &Api::cancel);
   route("GET", "/v1/jobs/{job}/records", &Api::records);
   route("GET", "/v1/jobs/{job}/story", &Api::story);
+  route("GET", "/v1/jobs/{job}/progress", &Api::progress);
   route("GET", "/v1/jobs/{job}/logs", &Api::logs);
   route("POST", "/v1/dry-run", &Api::dry_run);
+  route("GET", "/v1/overview", &Api::overview);
+  route("GET", "/v1/history", &Api::history);
   route("GET", "/v1/nodes", &Api::nodes);
   router.add("POST", "/v1/nodes/{node}/drain", [this](Request request, Responder responder) {
     change_node(std::move(request), std::move(responder), true);

@@ -71,8 +71,11 @@ class Api {
   void cancel(Request request, Responder responder);
   void records(Request request, Responder responder);
   void story(Request request, Responder responder);
+  void progress(Request request, Responder responder);
   void logs(Request request, Responder responder);
   void dry_run(Request request, Responder responder);
+  void overview(Request request, Responder responder);
+  void history(Request request, Responder responder);
   void nodes(Request request, Responder responder);
   void change_node(Request request, Responder responder, bool is_drain);
   void events(Request request, Responder responder);

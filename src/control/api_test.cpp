@@ -230,8 +230,74 @@ TEST_F(ApiTest, TellsTheStoryOfAJob) {
   EXPECT_THAT(forgotten.body, HasSubstr("is forgotten"));
 }
 
+TEST_F(ApiTest, ShowsTheClusterInAFewFigures) {
+  ask(request("POST", {"v1", "jobs"}, kJob));
+  rig_.settle();
+  const auto json = nlohmann::json::parse(ask(request("GET", {"v1", "overview"})).body);
+  EXPECT_EQ(json.at("at").get<double>(), to_seconds(rig_.clocks().wall().time_since_epoch()));
+  EXPECT_EQ(json.at("version"), "1.2.3");
+  EXPECT_EQ(json.at("policy"), "weir");
+  EXPECT_EQ(json.at("gpus"), 2);
+  EXPECT_EQ(json.at("gpus_up"), 2);
+  EXPECT_EQ(json.at("gpus_in_use"), 1);
+  EXPECT_EQ(json.at("gpus_fragmented"), 0);
+  EXPECT_EQ(json.at("nodes"), 1);
+  EXPECT_EQ(json.at("phases").size(), kAllPhases.size()) << "also those that no job is in";
+  EXPECT_EQ(json.at("phases").at("running"), 1);
+  EXPECT_EQ(json.at("phases").at("refused"), 0);
+  EXPECT_EQ(json.at("promises").dump(),
+            R"({"at_risk":0,"broken":0,"kept":0,"open":1,"refused":0})");
+}
+
+TEST_F(ApiTest, ShowsFiguresOverTime) {
+  const auto history = [&](const char* seconds) {
+    HttpRequest asked = request("GET", {"v1", "history"});
+    if (seconds != nullptr) asked.query = {{"seconds", seconds}};
+    return ask(std::move(asked));
+  };
+  rig_.nodes();
+  for (int i = 0; i < 30; ++i) rig_.pass(std::chrono::seconds{5});
+  const auto json = nlohmann::json::parse(history("60").body);
+  EXPECT_EQ(json.at("step"), 5);
+  EXPECT_THAT(json.at("at").size(), ::testing::AllOf(::testing::Ge(12U), ::testing::Le(13U)))
+      << "the last minute";
+  EXPECT_EQ(json.size(), 12U);
+  for (const auto& [name, column] : json.items()) {
+    if (name == "step") continue;
+    ASSERT_EQ(column.size(), json.at("at").size()) << name;
+    for (const auto& value : column) ASSERT_TRUE(value.is_number()) << name;
+  }
+  EXPECT_EQ(json.at("gpus_up").back(), 2);
+  EXPECT_LE(json.at("at").back().get<double>(),
+            to_seconds(rig_.clocks().wall().time_since_epoch()));
+  EXPECT_EQ(nlohmann::json::parse(history(nullptr).body).at("at").size(), 30U) << "an hour";
+  EXPECT_EQ(nlohmann::json::parse(history("7201").body).at("step"), 60);
+  EXPECT_EQ(nlohmann::json::parse(history("31536000").body).at("step"), 900);
+  for (const char* wrong : {"0", "59", "31536001", "-60", "x", "", "1e3"}) {
+    EXPECT_EQ(history(wrong).status, 400) << wrong;
+  }
+}
+
+TEST_F(ApiTest, ShowsTheProgressOfAJob) {
+  ask(request("POST", {"v1", "jobs"}, kJob));
+  rig_.settle();
+  const auto json =
+      nlohmann::json::parse(ask(request("GET", {"v1", "jobs", "a", "progress"})).body);
+  const double started = json.at("at").at(0).get<double>();
+  EXPECT_NEAR(started, to_seconds(rig_.clocks().wall().time_since_epoch()), 5);
+  EXPECT_EQ(json.at("gpus"), nlohmann::json::array({1}));
+  EXPECT_EQ(json.at("done"), nlohmann::json::array({0}));
+  EXPECT_EQ(json.at("rate"), nlohmann::json::array({nullptr}));
+  EXPECT_EQ(json.at("loss"), nlohmann::json::array({nullptr}));
+  ask(request("POST", {"v1", "jobs"}, R"({"name":"big","command":["x"],"gpus":2})"));
+  EXPECT_EQ(ask(request("GET", {"v1", "jobs", "big", "progress"})).body,
+            "{\"at\":[],\"gpus\":[],\"done\":[],\"rate\":[],\"loss\":[]}\n");
+  EXPECT_EQ(ask(request("GET", {"v1", "jobs", "nobody", "progress"})).status, 404);
+}
+
 TEST_F(ApiTest, SaysWhenItStops) {
   rig_.controller().stop();
+  EXPECT_EQ(ask(request("GET", {"v1", "overview"})).status, 503);
   for (const auto& segments : std::vector<std::vector<std::string>>{
            {"v1", "jobs"}, {"v1", "dry-run"}, {"v1", "nodes", "node-1", "undrain"}}) {
     EXPECT_EQ(ask(request("POST", segments, kJob)).status, 503);

@@ -143,6 +143,9 @@ Result<void> Controller::recover(const ClockSource& clocks) {
     log_end_ = recovered_.end;
   }
   restore_keys();
+  restore_asked_sizes();
+  fragmented_at_.reset();
+  sampled_step_.reset();
   auto restored = restore_live_jobs();
   is_as_stored_ = restored.has_value();
   return restored;
@@ -157,7 +160,7 @@ void Controller::restore_keys() {
 
 Result<void> Controller::restore_live_jobs() {
   live_.clear();
-  gpus_in_use_ = 0;
+  gpus_in_use_ = promises_open_ = promises_at_risk_ = 0;
   const schedule::TrainingState& training = core_->state().training;
   for (std::size_t i = 0; i < training.jobs.size(); ++i) {
     const schedule::TrainingJob& job = training.jobs[i];
@@ -195,6 +198,7 @@ bool Controller::restore_live_job(JobId id) {
                                                          is_profile(known.spec->curve));
   live.heard = live.heard_at_resume = live.status.done;
   gpus_in_use_ += live.status.gpus;
+  count_open(live.status, 1);
   live_.emplace(id, std::move(live));
   return true;
 }
@@ -378,6 +382,7 @@ void Controller::run() {
     }
     begin_batch();
     notice_clock();
+    take_sample_if_due();
     if (std::exchange(is_new_, false)) {
       introduce();
       resume_profiles();
@@ -416,6 +421,7 @@ void Controller::begin_batch() {
   orders_.clear();
   over_.clear();
   changed_.clear();
+  pointed_.clear();
   keys_.clear();
   now_ = std::max(now_, clock_->now());
 }
@@ -619,6 +625,7 @@ void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
   if (progress.batch.global_batch > 0) job.status.batch = progress.batch;
   // What it has done it did at the old rate: that comes first.
   tell(ProgressReported{job.status.job, work_of_iterations(done)});
+  note_progress(job, progress);
   tell_measured(job, curve);
 }
 
@@ -680,7 +687,8 @@ void Controller::finish_batch(std::vector<Item>& items) {
     batch_.views.push_back(
         {id, std::string{to_string(job.status.phase)}, now_, to_json(job.status)});
   }
-  if (!batch_.decisions.empty() || !batch_.views.empty()) {
+  add_points_to_batch();
+  if (!batch_.decisions.empty() || !batch_.views.empty() || batch_.sample) {
     batch_.clock = clock_->mark();
     const auto start = Stopwatch::now();
     if (auto committed = store_.commit(batch_); !committed)
@@ -804,6 +812,8 @@ void Controller::obey(const Record& record) {
     job.is_planned_on_a_guess =
         is_not_measured_yet(accepted->spec->curve) || is_profile(accepted->spec->curve);
     if (submitted_->document.is_training) job.status.iterations = accepted->spec->iterations;
+    job.points = 0;
+    asked_sizes_.add(submitted_->document.gpus, largest_block());
     live_.emplace(*id, std::move(job));
     batch_.new_jobs.push_back(
         {*id, accepted->spec->name, submitted_->json, submitted_->key, submitted_->digest});
@@ -811,6 +821,8 @@ void Controller::obey(const Record& record) {
   LiveJob* job = find(*id);
   if (job == nullptr) return;
   const std::uint32_t had = job->status.gpus;
+  const bool was_over = is_over(job->status.phase);
+  count_open(job->status, -1);
   follow(job->status, record, core_->state().training.job(*id).pool, Context{*this});
   show_curve(*job, record);
   if (job->is_planned_on_a_guess) {
@@ -818,6 +830,9 @@ void Controller::obey(const Record& record) {
     job->status.expected_finish.reset();
   }
   gpus_in_use_ += std::int64_t{job->status.gpus} - had;
+  count_open(job->status, 1);
+  if (job->status.gpus != had) note_change_of_gpus(*job);
+  if (!was_over && is_over(job->status.phase)) count_promise(batch_.promises, job->status);
   if (!std::exchange(job->is_changed, true)) changed_.push_back(*id);
   if (const auto* resized = std::get_if<JobResized>(&record.what)) {
     orders_.push_back(order_for(*job, *id, resized->generation, resized->block));

@@ -22,13 +22,16 @@
 #include <variant>
 #include <vector>
 
+#include "control/cluster_history.h"
 #include "control/dry_run.h"
+#include "control/fragmented_gpus.h"
 #include "control/job_status.h"
 #include "control/live_clock.h"
 #include "control/measured_changes.h"
 #include "control/measured_rates.h"
 #include "control/metrics.h"
 #include "control/profiling.h"
+#include "control/progress_points.h"
 #include "control/store.h"
 #include "control/worker_thread.h"
 #include "domain/cluster.h"
@@ -97,6 +100,15 @@ struct NodeUse {
   std::vector<User> users;
 };
 
+// The cluster in a few figures, now.
+struct Overview {
+  Time at;  // on the wall clock
+  std::int64_t gpus = 0;
+  std::int64_t nodes = 0;
+  ClusterFigures figures;
+  std::map<std::string, std::int64_t> phases;  // jobs
+};
+
 struct ShownDryRun {
   DryRunAnswer answer;
   Duration wall_ahead{0};  // wall clock minus scheduler's time
@@ -126,7 +138,8 @@ class Controller final : public EngineListener {
   void drain(NodeId node, std::function<void(NodeAnswer)> answer);
   void undrain(NodeId node, std::function<void(NodeAnswer)> answer);
   void dry_run(formats::JobDocument document, std::function<void(Result<ShownDryRun>)> answer);
-  void nodes(std::function<void(std::vector<NodeUse>)> answer);  // none: unavailable
+  void nodes(std::function<void(std::vector<NodeUse>)> answer);        // none: unavailable
+  void overview(std::function<void(std::optional<Overview>)> answer);  // none: unavailable
   void backup(std::string file, std::function<void(Result<void>)> answer);
 
   void on_report(const RunReport& report) override;
@@ -137,6 +150,7 @@ class Controller final : public EngineListener {
   Health health() const;
   LogPosition log_end() const;
   const ControllerConfig& config() const { return config_; }
+  Time wall_time() const { return clocks_->wall(); }
   std::optional<NodeId> node_named(std::string_view name) const;
   const Recovery& recovery() const { return recovered_; }
 
@@ -181,6 +195,8 @@ class Controller final : public EngineListener {
     std::int64_t heard_at_resume = 0;       // when it last asked to be started again
     std::uint32_t resumes_for_nothing = 0;  // in a row
     bool is_changed = false;                // in the batch at hand
+    std::optional<ProgressPoint> point;     // of the batch at hand
+    std::optional<std::size_t> points;      // in the store; none: they have not been counted
     bool has_newer_run =
         false;  // it finished while it was being changed: what began since must stop
   };
@@ -203,6 +219,7 @@ class Controller final : public EngineListener {
   Result<void> restore_live_jobs();
   bool restore_live_job(JobId job);
   void restore_keys();
+  void restore_asked_sizes();
   std::vector<RunOrder> standing_orders() const;
   schedule::CoreConfig core_config() const;
 
@@ -238,6 +255,15 @@ class Controller final : public EngineListener {
   void note_change(LiveJob& job, const ChangeTimes& times);
   GpuModelId gpu_of(PoolIndex pool) const;
   void show_speeds(const CurveAdopted& adopted);
+  ClusterFigures figures();
+  double gpus_fragmented();
+  std::uint32_t largest_block() const;
+  void take_sample_if_due();
+  void count_open(const JobStatus& status, std::int64_t by);
+  ProgressPoint& point_of(LiveJob& job);
+  void note_progress(LiveJob& job, const RunProgress& progress);
+  void note_change_of_gpus(LiveJob& job);
+  void add_points_to_batch();
   void notice_clock();
   void introduce();
   void decide_if_due();
@@ -277,6 +303,12 @@ class Controller final : public EngineListener {
   std::vector<bool> maybe_used_keys_;
   bool is_as_stored_ = true;  // the core is; not after a batch that could not be stored
   std::int64_t gpus_in_use_ = 0;
+  std::int64_t promises_open_ = 0;  // of jobs that are not over
+  std::int64_t promises_at_risk_ = 0;
+  AskedSizes asked_sizes_;
+  double fragmented_ = 0;  // at `fragmented_at_`
+  std::optional<Time> fragmented_at_;
+  std::optional<std::int64_t> sampled_step_;  // none: it has only just started
   LogPosition snapshot_at_;
   bool snapshot_is_under_way_ = false;
   Time forget_at_;
@@ -288,6 +320,7 @@ class Controller final : public EngineListener {
   std::vector<RunOrder> orders_;
   std::vector<JobId> over_;  // the engine may forget them
   std::vector<JobId> changed_;
+  std::vector<JobId> pointed_;  // jobs with a point
   std::unordered_map<std::string, JobId> keys_;
   const Submission* submitted_ = nullptr;  // the one the core is being told of
   std::vector<RunReport> unprocessed_;     // reports of a batch that failed

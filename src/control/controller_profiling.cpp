@@ -18,13 +18,6 @@ bool is_known(const schedule::TrainingState& training, const CurveKey& key) {
                      [&](const schedule::PoolState& pool) { return pool.curves.contains(key); });
 }
 
-std::int32_t largest_block(const schedule::TrainingState& training) {
-  std::uint32_t largest = 1;
-  for (const schedule::PoolState& pool : training.pools)
-    largest = std::max(largest, pool.pool->largest_block);
-  return static_cast<std::int32_t>(largest);
-}
-
 // Null: the run is gone.
 std::string why_nothing_was_told(const JobStatus* run) {
   if (run != nullptr && run->phase == ShownPhase::finished)
@@ -43,7 +36,7 @@ bool Controller::runs_to_be_measured(const formats::JobDocument& document) const
 }
 
 TrainingSpec Controller::spec_to_be_measured(TrainingSpec spec) const {
-  const std::int32_t most = std::min(spec.asked_gpus, largest_block(core_->state().training));
+  const std::int32_t most = std::min(spec.asked_gpus, static_cast<std::int32_t>(largest_block()));
   spec.curve = not_measured_yet(spec.curve);
   spec.asked_gpus =
       static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(std::max(1, most))));
@@ -93,7 +86,8 @@ void Controller::begin_profile(JobId id) {
   }
   profiles_.emplace(
       id,
-      Profile{pass_for(*job.to_profile, largest_block(core_->state().training)), {}, {}, {}, {}});
+      Profile{
+          pass_for(*job.to_profile, static_cast<std::int32_t>(largest_block())), {}, {}, {}, {}});
 }
 
 // Whoever is measured goes on to the next size, or is answered.
