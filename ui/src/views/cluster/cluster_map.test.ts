@@ -87,6 +87,13 @@ test('a node never reaches beyond a narrow map', () => {
   expect(box.x + box.width).toBeLessThanOrEqual(330);
 });
 
+test('a name has room above its cells, where nodes are wide enough for names', () => {
+  const model = modelOf(many(4));
+  const [wide, narrow] = [layOut(model, 900, 500, 30), layOut(model, 900, 500, 6)];
+  expect(cellBox(wide, model, 0).y - nodeBox(wide, 0).y).toBeGreaterThanOrEqual(14);
+  expect(cellBox(narrow, model, 0).y).toBe(nodeBox(narrow, 0).y);
+});
+
 test('eight GPUs are two rows of four', () => {
   expect([0, 1, 4, 5, 8, 16, 64].map(columnsOf)).toEqual([1, 1, 4, 3, 4, 8, 8]);
 });
@@ -131,4 +138,21 @@ test('the legend counts every cell once', () => {
   expect(legend(small, 'promise', codesOf(small, 'promise', finder)).map(({ name, cells }) => [name, cells]))
     .toEqual([['promised', 1], ['best effort', 0], ['at risk', 4], ['free', 4], ['closed', 1]]);
   expect(legend(small, 'job', codesOf(small, 'job', finder))[0]).toMatchObject({ name: 'train', cells: 4, job: 7 });
+});
+
+test('arrows take the nearest row, and stay in theirs', () => {
+  const model = modelOf([...['a-1', 'a-2', 'a-3'].map((name) => node(name, 'A', 4)), ...['b-1', 'b-2'].map((name) => node(name, 'B', 4))]);
+  const layout = layOut(model, 200, 900, 20);
+  expect(nodeBox(layout, 1).y).toBe(nodeBox(layout, 0).y); // two in a row
+  expect(nodeBox(layout, 2).y).toBeGreaterThan(nodeBox(layout, 0).y);
+  expect(neighbour(layout, model, 7, 'down')).toBe(11); // a-3 is below, if further left than b-2
+  expect(neighbour(layout, model, 11, 'right')).toBe(11);
+});
+
+test('beside the cells of a narrower node there is nothing', () => {
+  const model = modelOf([node('a', 'A', 8), node('b', 'A', 5)]); // four columns, three columns
+  const layout = layOut(model, 1000, 500, 20);
+  const { x, y } = cellBox(layout, model, model.firstCell[1]);
+  expect(cellAt(layout, model, x + 2 * layout.pitch + 1, y + 1)).toBe(model.firstCell[1] + 2);
+  expect(cellAt(layout, model, x + 3 * layout.pitch + 1, y + 1)).toBe(-1);
 });

@@ -107,7 +107,8 @@ function fillCells(ctx: CanvasRenderingContext2D, places: readonly number[], siz
 function hatchCells(ctx: CanvasRenderingContext2D, places: readonly number[], size: number, colour: string): void {
   const step = size < 12 ? 3 : size < 40 ? 5 : 8;
   ctx.strokeStyle = colour;
-  ctx.lineWidth = size < 40 ? 1 : 1.5;
+  ctx.lineWidth = 1;
+  ctx.globalAlpha = size < leastNumbered ? 1 : 0.45; // texts are to be read
   ctx.beginPath();
   for (let i = 0; i < places.length; i += 2) {
     const [x, y] = [places[i], places[i + 1]];
@@ -119,6 +120,7 @@ function hatchCells(ctx: CanvasRenderingContext2D, places: readonly number[], si
     }
   }
   ctx.stroke();
+  ctx.globalAlpha = 1;
 }
 
 function paintHead(ctx: CanvasRenderingContext2D, { model, layout, look, poolText, top, height }: Picture, pool: number): void {
