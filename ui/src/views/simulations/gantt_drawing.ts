@@ -57,13 +57,14 @@ export function draw(scene: Scene, paper: Paper): void {
   paper.line(left, bottom, right, bottom, colourOf('--line-strong'));
 
   const { first, end } = scene.index.within(window);
-  const covered = new Float64Array(count + 1).fill(-Infinity); // of each row, up to where it is drawn: what is finer than a pixel is drawn once
+  // Of each row, up to where it is drawn: what is finer than a pixel is drawn once.
+  const covered = new Float64Array(count + 1).fill(-Infinity);
   for (let i = first; i < end; ++i) {
     const row = bars.row[i];
     if (row >= count || bars.to[i] <= window.from) continue;
     const from = Math.max(left, x(bars.from[i]));
     const to = Math.min(right, x(bars.to[i]));
-    if (to <= covered[row] + 0.4) continue;
+    if (to <= covered[row] + 1) continue;
     covered[row] = to;
     const job = detail.jobs[bars.job[i]];
     const hasPromise = job.answer === 'promised';

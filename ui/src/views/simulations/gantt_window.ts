@@ -62,7 +62,16 @@ export function moved(window: TimeWindow, whole: TimeWindow, by: number): TimeWi
 
 export interface NodeRow { row: number; rows: number; label: string }
 
-export function nodeRows(detail: Detail): { count: number; nodes: NodeRow[] } {
+export interface Rows { count: number; nodes: NodeRow[] }
+const known = new WeakMap<Detail, Rows>(); // asked for with every move of the pointer
+
+export function nodeRows(detail: Detail): Rows {
+  let rows = known.get(detail);
+  if (rows === undefined) known.set(detail, (rows = countedRows(detail)));
+  return rows;
+}
+
+function countedRows(detail: Detail): Rows {
   const nodes: NodeRow[] = [];
   let count = 0;
   for (const pool of detail.pools) {

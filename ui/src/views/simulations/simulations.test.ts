@@ -156,7 +156,7 @@ test('of bars finer than a pixel only some are drawn', () => {
   let drawn = 0;
   draw(scene(many), { rect: () => { ++drawn; }, line() {}, text() {}, frame() {} });
   expect(drawn).toBeGreaterThan(1000);
-  expect(drawn).toBeLessThan(8 * 800 * 3);
+  expect(drawn).toBeLessThan(8 * 800);
 });
 
 test('rows are nodes with their GPUs', () => {

@@ -30,11 +30,11 @@ export class JobText {
     const [error] = this.document.errors;
     if (error) {
       const line = error.linePos?.[0].line;
-      return `The YAML cannot be read${line ? `: see line ${line}` : ''}. Mend it there, then the form follows.`;
+      return `The YAML cannot be read${line ? ` (line ${line})` : ''}: mend it there.`;
     }
     const { contents } = this.document;
-    if (contents !== null && !isMap(contents)) return 'A job is a map of fields, such as “name: hello”.';
-    return this.has('jobs') ? 'This has several jobs. From here one is submitted at a time; `weir submit` takes such a file.' : '';
+    if (contents !== null && !isMap(contents)) return 'A job is a map of fields: “name: hello” …';
+    return this.has('jobs') ? 'From here one job is submitted at a time; this has several.' : '';
   }
 
   has(field: string): boolean {
