@@ -4,7 +4,7 @@
 // again on the same port; jobs outlive it, so `close` ends them first.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,9 +16,10 @@ export const programs = path.resolve(process.env.WEIR_BIN ?? path.join(root, 'bu
 const over = ['finished', 'failed', 'cancelled', 'refused'];
 
 export class WeirServer {
-  // `arguments_`: more of the command line, for example ['--rescale', '0s'].
-  static async start({ cluster = '4x2xCPU', arguments_ = ['--rescale', '0s'], program = 'weir' } = {}) {
+  // `clusterFile`: the text of one, in the place of `cluster`. `arguments_`: more of the command line, for example ['--rescale', '0s'].
+  static async start({ cluster = '4x2xCPU', clusterFile, arguments_ = ['--rescale', '0s'], program = 'weir' } = {}) {
     const server = new WeirServer(cluster, arguments_, program);
+    if (clusterFile) writeFileSync(server.cluster = path.join(server.folder, 'cluster.yaml'), clusterFile);
     await server.launch(0);
     return server;
   }
