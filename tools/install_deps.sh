@@ -20,6 +20,8 @@ declare -A packages=(
   # Build the page in ui/ (tools/install_page_deps.sh gets what it is built with). Skipped where node and npm are on PATH
   # already: which ones is their user's choice.
   [page]="nodejs npm"
+  # The page's tests in a real browser, its screenshots and its benchmark.
+  [browser]="chromium fonts-dejavu-core"
   # The second compiler, libFuzzer, and the symbolizer that makes its stack traces readable.
   [clang]="clang-14 libclang-rt-14-dev llvm-14"
   # Layout.
@@ -36,7 +38,7 @@ declare -A packages=(
   # but its own.
   [slurm]="slurmctld slurmd slurm-client slurmrestd slurm-wlm-jwt-plugin munge"
 )
-readonly all_groups="core tests page format clang tidy nightly chroot slurm"
+readonly all_groups="core tests page browser format clang tidy nightly chroot slurm"
 
 fail() {
   echo "install_deps: $*" >&2

@@ -94,10 +94,10 @@ pageTest('reports of simulations', {}, async ({ server, page }) => {
   const jobs = path.join(server.folder, 'strange.yaml');
   const report = path.join(server.folder, '<img src=x onerror=alert(1)>.html');
   writeFileSync(jobs, `jobs:
-  - {name: '${image}', iterations: 1000, throughput: {1: 2, 2: 4}, deadline: 2h}
-  - {name: '${breakout.replaceAll("'", "''")}', iterations: 1000, throughput: {1: 2, 2: 4}, deadline: 2h}
+  - {name: '${image}', model: bert, batch: 128, iterations: 1000, submit: 0s, deadline: 2h}
+  - {name: '${breakout.replaceAll("'", "''")}', model: bert, batch: 128, iterations: 1000, submit: 0s, deadline: 2h}
 `);
-  execFileSync(path.join(programs, 'weir'), ['simulate', '--cluster', '2x2xT4', '--jobs', jobs, '--policy', 'weir', '--report', report], { cwd: root });
+  execFileSync(path.join(programs, 'weir'), ['simulate', '--cluster', '4x4xT4', '--jobs', jobs, '--curves', 'examples/curves', '--policy', 'weir', '--report', report], { cwd: root });
   await page.goto('/simulations');
   await page.getByLabel('File A').locator('input[type=file]').or(page.locator('input[type=file][aria-label="File A"]')).first().setInputFiles(report);
   await page.getByRole('region', { name: 'File A' }).getByText('<img src=x onerror=alert(1)>.html').waitFor();
