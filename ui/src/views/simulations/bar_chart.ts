@@ -5,14 +5,23 @@ import { escaped } from '../../charts/chart_svg';
 import type { Pairing } from './comparison';
 import type { Metric } from './metrics';
 
-export interface BarRow { label: string; a: number | null; b: number | null }
+export interface BarRow { label: string; place: string; a: number | null; b: number | null }
 
-export function barRows(rows: readonly Pairing[], metric: Metric, hasManyWorkloads: boolean): BarRow[] {
+// Of the workload and the place only what tells the rows apart.
+export function barRows(rows: readonly Pairing[], metric: Metric): BarRow[] {
+  const isMany = (of: (row: Pairing) => string) => rows.some((row) => of(row) !== of(rows[0]));
+  const hasWorkloads = isMany((row) => row.workload);
+  const hasPlaces = isMany((row) => row.place);
   return rows.map((row) => ({
-    label: [row.label, hasManyWorkloads ? row.workload : '', row.place].filter(Boolean).join(', '),
+    label: row.label,
+    place: [hasWorkloads ? row.workload : '', hasPlaces ? row.place : ''].filter(Boolean).join(', '),
     a: row.a?.figures[metric.key] ?? null,
     b: row.b?.figures[metric.key] ?? null,
   }));
+}
+
+export function fullLabel(row: BarRow): string {
+  return row.place ? `${row.label}, ${row.place}` : row.label;
 }
 
 export function mostOf(rows: readonly BarRow[]): number {
@@ -22,7 +31,11 @@ export function mostOf(rows: readonly BarRow[]): number {
 export function barsCsv(rows: readonly BarRow[], metric: Metric): string {
   const { key } = metric;
   const quoted = (text: string) => `"${(/^[=+\-@]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-  return [`run,${key}_a,${key}_b`, ...rows.map((row) => [quoted(row.label), row.a ?? '', row.b ?? ''].join(','))].join('\r\n') + '\r\n';
+  return [`run,${key}_a,${key}_b`, ...rows.map((row) => [quoted(fullLabel(row)), row.a ?? '', row.b ?? ''].join(','))].join('\r\n') + '\r\n';
+}
+
+function shortened(text: string): string {
+  return text.length > 30 ? `${text.slice(0, 29)}…` : text;
 }
 
 const width = 800;
@@ -39,7 +52,7 @@ export function barShapes(rows: readonly BarRow[], metric: Metric, colourOf: (pr
   text(12, 22, `${metric.title}: ${metric.better === 'neither' ? 'neither direction is better' : `${metric.better} is better`}`, 'start');
   let y = 40;
   for (const row of rows) {
-    text(left - 10, y + barHeight - 3, row.label.length > 30 ? `${row.label.slice(0, 29)}…` : row.label, 'end');
+    text(left - 10, y + barHeight - 3, shortened(fullLabel(row)), 'end');
     for (const [value, colour] of [[row.a, '--series-1'], [row.b, '--series-2']] as const) {
       if (value === null) continue;
       const wide = Math.max(0, (value / most) * (width - left - 110));

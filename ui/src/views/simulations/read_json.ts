@@ -57,8 +57,8 @@ function runOf(kind: Kind, row: Fields): Run {
 
 function trainingFigures(row: Fields): Record<string, number | null> {
   const figures = numbersOf(row);
-  const { with_deadline: withDeadline, met, missed_after_admission: broken } = figures;
-  figures.missed = broken ?? (withDeadline !== null && met !== null ? withDeadline - met : null);
+  const { with_deadline: withDeadline, met, missed_after_admission: broken } = figures as Record<string, number | null | undefined>;
+  figures.missed = broken ?? (typeof withDeadline === 'number' && typeof met === 'number' ? withDeadline - met : null);
   return figures;
 }
 

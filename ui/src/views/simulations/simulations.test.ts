@@ -27,6 +27,11 @@ test('reads what --json prints about training, and counts what was missed', asyn
   expect(simulation.runs.map((run) => [run.policy, run.figures.met, run.figures.missed])).toEqual([['weir', 23, 12], ['edf', 12, 4]]);
 });
 
+test('a figure that is not there is not made up', async () => {
+  const { runs } = await readFile(file('x.json', json({ runs: [{ policy: 'weir', met: 1 }] })));
+  expect(runs[0].figures).toEqual({ met: 1, missed: null });
+});
+
 test('runs that differ by seed become their mean', async () => {
   const { runs } = await readFile(file('x.json', json({ runs: [training('weir', 20, 1), training('weir', 23, 2), training('edf', 1, 1)] })));
   expect(runs.map((run) => [run.policy, run.seeds, run.figures.met])).toEqual([['weir', 2, 21.5], ['edf', 1, 1]]);
@@ -173,9 +178,10 @@ test('two runs share one axis, and none goes on after its end', () => {
 });
 
 test('bars of a figure', () => {
-  const rows = barRows(paired(simulation([run('=weir', 'day', 4)]), simulation([run('=weir', 'day', 8)])), metrics.training[0], false);
-  expect(rows).toEqual([{ label: '=weir', a: 4, b: 8 }]);
+  const rows = barRows(paired(simulation([run('=weir', 'day', 4)]), simulation([run('=weir', 'day', 8)])), metrics.training[0]);
+  expect(rows).toEqual([{ label: '=weir', place: '', a: 4, b: 8 }]);
+  expect(barRows(paired(simulation([run('weir', 'day', 4), run('weir', 'night', 4)]), null), metrics.training[0]).map((row) => row.place)).toEqual(['day', 'night']);
   expect(mostOf(rows)).toBe(8);
   expect(barsCsv(rows, metrics.training[0])).toBe('run,met_a,met_b\r\n"\'=weir",4,8\r\n');
-  expect(barsSvg([{ label: '<i>', a: 1, b: null }], metrics.training[0], () => '#000')).toContain('&lt;i&gt;');
+  expect(barsSvg([{ label: '<i>', place: '', a: 1, b: null }], metrics.training[0], () => '#000')).toContain('&lt;i&gt;');
 });
