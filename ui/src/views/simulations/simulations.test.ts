@@ -38,7 +38,7 @@ test('runs that differ by seed become their mean', async () => {
 });
 
 test('reads inflation at the demand that equals capacity, and churn by load', async () => {
-  const inflation = await readFile(file('x.json', json({ runs: [{ policy: 'fgd', workload: 'd', seed: 1, failed: 9, allocated: { 0: 0, 99: 94, 130: 96 }, fragmented: { 0: 13, 100: 4 } }] })));
+  const inflation = await readFile(file('x.json', json({ runs: [{ policy: 'fgd', workload: 'd', seed: 1, failed: 9, allocated: { 0: 0, 99: 94, 110: 95, 130: 96 }, fragmented: { 0: 13, 100: 4 } }] })));
   expect(inflation.kind).toBe('inflation');
   expect(inflation.runs[0].figures).toEqual({ allocated: 94, stranded: 6, fragmented: 4, allocated_last: 96, failed: 9 });
   const churn = await readFile(file('x.json', json({ churn: [{ policy: 'fgd', workload: 'd', queue: 'fifo', load: 0.9, wait_mean_s: 3 }, { policy: 'fgd', workload: 'd', queue: 'fifo', load: 1, wait_mean_s: 4 }] })));

@@ -68,6 +68,8 @@ test('what cannot be read is left alone and said', () => {
 test('says what a form cannot show', () => {
   expect(new JobText('command: {a: 1}').isBeyondForm('command', 'list')).toBe(true);
   expect(new JobText('command: [a, b]').isBeyondForm('command', 'list')).toBe(false);
+  expect(new JobText('command: [a, [b]]').isBeyondForm('command', 'list')).toBe(true);
+  expect(new JobText('command: [a, "b\\nc"]').isBeyondForm('command', 'list')).toBe(true);
   expect(new JobText('gpus: [1]').isBeyondForm('gpus', 'scalar')).toBe(true);
   expect(new JobText('environment: {A: {B: 1}}').isBeyondForm('environment', 'entries')).toBe(true);
   expect(new JobText('environment:').isBeyondForm('environment', 'entries')).toBe(false);
