@@ -22,6 +22,13 @@ for program in "${programs[@]}"; do
   "$program" "$@"
 done
 
+# The page in a real browser; ten minutes of it show that it does not grow.
+echo
+echo "== page_bench"
+page_status=0
+if command -v node >/dev/null; then bench/page_bench.mjs || page_status=$?; else page_status=77; fi
+[[ $page_status -eq 0 || $page_status -eq 77 ]] || page_failed=true
+
 # The server beside Slurm, in turns; then the server alone with a long past.
 readonly bin=build/release/bin rounds=3 promised=10
 rate_of() { sed -n "s|^$1.* \([0-9]*\) /s .*|\1|p"; }
@@ -53,5 +60,9 @@ fi
 "$bin/serve_bench" "$bin/weir" 50000 past
 if [[ ${#ratios[@]} -gt 0 ]] && awk -v m="$median" -v p="$promised" 'BEGIN {exit !(m < p)}'; then
   echo "  NOT MET: at least ${promised}x the better of sbatch and slurmrestd"
+  exit 1
+fi
+if [[ ${page_failed:-false} == true ]]; then
+  echo "  NOT MET: a limit of the page, above"
   exit 1
 fi

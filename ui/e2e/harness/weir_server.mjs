@@ -17,8 +17,9 @@ const over = ['finished', 'failed', 'cancelled', 'refused'];
 
 export class WeirServer {
   // `clusterFile`: the text of one, in the place of `cluster`. `arguments_`: more of the command line, for example ['--rescale', '0s'].
-  static async start({ cluster = '4x2xCPU', clusterFile, arguments_ = ['--rescale', '0s'], program = 'weir' } = {}) {
+  static async start({ cluster = '4x2xCPU', clusterFile, arguments_ = ['--rescale', '0s'], program = 'weir', patience } = {}) {
     const server = new WeirServer(cluster, arguments_, program);
+    server.patience = patience; // ms to start; default: as for all waiting
     if (clusterFile) writeFileSync(server.cluster = path.join(server.folder, 'cluster.yaml'), clusterFile);
     await server.launch(0);
     return server;
@@ -61,7 +62,7 @@ export class WeirServer {
       if (failure) throw new Error(`${this.program} did not start: ${failure}\n${this.logText()}`);
       this.url = this.urlWritten();
       return this.url !== '' && (port === 0 || before !== '') && (await this.answers());
-    }, { finalErrors: true });
+    }, { finalErrors: true, timeout: this.patience });
   }
 
   commandLine(port) {
