@@ -53,14 +53,18 @@ export class LogReader {
       this.isMissing = false;
       this.trouble = '';
       this.take(piece);
-      const isFull = piece.text.length >= pieceBytes;
-      this.fullPieces = isFull ? this.fullPieces + 1 : 0;
-      if (this.fullPieces >= mostPieces) this.offset = -pieceBytes;
       if (piece.isOver) return await this.ended();
-      return !isFull;
+      if (piece.text.length < pieceBytes) return this.rest(this.offset);
+      return ++this.fullPieces >= mostPieces && this.rest(-pieceBytes);
     } catch (error) {
       return this.failed(error);
     }
+  }
+
+  private rest(offset: number): boolean {
+    this.fullPieces = 0;
+    this.offset = offset;
+    return true;
   }
 
   private fetch(generation: number | undefined, offset: number): Promise<LogChunk> {

@@ -76,6 +76,7 @@ test('slack is what lies between the finish and the deadline', () => {
     [{ phase: 'cancelled' as Phase, ended: '2026-01-01T00:20:00Z' }, 'muted'],
     [{ phase: 'refused' as Phase }, 'muted'],
   ];
+  expect(factsOf({ ...planned, phase: 'cancelled', ended: '2026-01-01T01:30:00Z' }).slack).toBeNaN(); // it did not miss it
   for (const [rest, tone] of tones) expect(slackTone({ ...planned, ...rest }, now), JSON.stringify(rest)).toBe(tone);
 });
 
