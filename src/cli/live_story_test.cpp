@@ -63,8 +63,7 @@ TEST(LiveStory, IsTheSameForPeopleAndPrograms) {
   ASSERT_TRUE(told && *told);
   EXPECT_EQ(json.at("text"), report::story_text((*told)->story, (*told)->context));
   Json explained = json.at("explain");
-  Json expected =
-      Json::parse(*report::story_json((*told)->story, (*told)->context)).at("explain");
+  Json expected = Json::parse(*report::story_json((*told)->story, (*told)->context)).at("explain");
   for (Json* each : {&explained, &expected}) each->erase("told_until_s");  // now
   EXPECT_EQ(explained, expected);
   EXPECT_EQ(json.at("explain").at("answer"), "refused");
