@@ -52,8 +52,6 @@ function(weir_test_program program)
   endif()
   add_executable(${program} ${test_SOURCES})
   target_link_libraries(${program} PRIVATE weir_${test_LAYER} weir_warnings GTest::gmock_main rapidcheck_gtest)
-  # What is tested is optimised as users get it; the tests themselves only need to compile soon.
-  target_compile_options(${program} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${test_LABEL} TIMEOUT 600)
 endfunction()
 
