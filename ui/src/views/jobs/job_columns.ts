@@ -53,8 +53,8 @@ export const savedColumns: readonly JobColumn[] = [...jobColumns, promised, atRi
 
 // On a narrow screen: what one looks for on the way, without scrolling aside.
 export const narrowColumns: readonly JobColumn[] = [
-  { ...name, width: 'minmax(84px, 2fr)' },
-  { ...phase, width: '112px' },
-  { ...progress, title: 'Done', width: '66px' },
-  { ...deadline, width: '92px' },
+  { ...name, width: 'minmax(62px, 2fr)' },
+  { ...phase, width: '110px' },
+  { ...progress, title: 'Done', width: '60px' },
+  { ...deadline, width: '108px' },
 ];
