@@ -15,6 +15,7 @@ const figuresEvery = 1000;
 const quietEvery = 5000; // without events: expected times move on, too
 const jobsPerPage = 1000;
 const longestPause = 5000; // between two attempts to connect
+const goodWhile = 5000; // a connection that lasted so long was a good one
 const mostActivity = 200;
 
 // A decision as the log tells it.
@@ -99,6 +100,7 @@ class Live {
   private async connect(mine: number, api: ApiClient): Promise<void> {
     let pause = 250;
     while (mine === this.generation) {
+      let since = Infinity; // when it was connected
       const giveUp = new AbortController();
       this.stream = giveUp;
       try {
@@ -107,7 +109,7 @@ class Live {
         if (mine !== this.generation) return giveUp.abort();
         if (this.revision < 0) await this.loadAll(mine, api);
         this.regained();
-        pause = 250;
+        since = Date.now();
         void this.pull(mine, api);
         await readEvents(answer, {
           onSign: () => { this.lastSign = Date.now(); },
@@ -118,6 +120,7 @@ class Live {
         this.failed(mine, error);
       }
       giveUp.abort();
+      if (Date.now() - since > goodWhile) pause = 250;
       await pauseFor(pause);
       pause = Math.min(pause * 2, longestPause);
     }
@@ -159,9 +162,9 @@ class Live {
     this.book.clear();
     this.book.take(first.jobs);
     this.jobs = this.book.list();
-    this.revision = first.revision;
     this.isLoading = first.next !== undefined;
     await this.fetchFigures(mine, api);
+    this.revision = first.revision;
     if (first.next !== undefined) void this.loadOlder(mine, api, first.next);
   }
 
