@@ -16,7 +16,7 @@ function job(rest: Partial<Job> = {}): Job {
 }
 function told(rest: Partial<Story['explain']> = {}): Story['explain'] {
   return {
-    job: 7, name: 'train', policy: 'weir', asked: { model: 'train', batch: 0, iterations: 1000, deadline_s: null, deadline_kind: 'none' }, came_s: 1000, answer: 'promised', reason: why('there is room for it'), made_room: [],
+    job: 7, name: 'train', policy: 'weir', came_s: 1000, asked: { model: 'train', batch: 0, iterations: 1000, deadline_s: 2000, deadline_kind: 'hard' }, answer: 'promised', reason: why('there is room for it'), made_room: [],
     plans: [
       { made_s: 1000, reason: why('there is room for it'), steps: [{ from_s: 1000, gpus: 2, where: 'a' }], end_s: 1900 },
       { made_s: 1200, reason: why('planned anew to make room for job 9', 'makes_room', 9), steps: [{ from_s: 1200, gpus: 4, where: 'a' }, { from_s: 1600, gpus: 8, where: 'a, b' }], end_s: 1800 },
@@ -161,11 +161,10 @@ test('a search finds words as they are, whatever their case', () => {
   expect(searchFor('')).toBeNull();
 });
 
-test('the offer is a whole second, and not one too early', () => {
-  const refused = (earliest?: string) => offeredDeadline(job({ phase: 'refused', earliest_deadline: earliest }));
-  expect(refused('2026-01-01T10:00:00.000000001Z')).toBe('2026-01-01T10:00:01Z');
-  expect(refused('2026-01-01T10:00:00Z')).toBe('2026-01-01T10:00:00Z');
-  expect(refused('2026-01-01T10:00:00.000Z')).toBe('2026-01-01T10:00:00Z');
+test('the offer is a round time and leaves some to read it', () => {
+  const refused = (earliest?: string) => offeredDeadline(job({ phase: 'refused', submitted: '2026-01-01T09:00:00Z', earliest_deadline: earliest }));
+  expect(refused('2026-01-01T09:00:30.000000001Z')).toBe('2026-01-01T09:00:35Z');
+  expect(refused('2026-01-01T10:00:00Z')).toBe('2026-01-01T10:01:00Z');
   expect(refused(undefined)).toBeUndefined();
 });
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job } from '../../api/types';
+import { parsedTime } from '../../text/times';
+import { deadlineText, offeredDeadline as withTimeToRead } from '../submit/offer';
 
-// The deadline that a refused job could be promised, on a whole second and not one too early: who asks
-// for it is to get it.
+// The deadline that a refused job could be promised: who asks for it is to get it, so there is time to read and to click.
 export function offeredDeadline(job: Job): string | undefined {
-  if (job.phase !== 'refused' || job.earliest_deadline === undefined) return undefined;
-  const whole = job.earliest_deadline.replace(/\.\d+/, '');
-  const ms = Date.parse(whole);
-  if (Number.isNaN(ms)) return undefined;
-  const hasMore = /\.\d*[1-9]/.test(job.earliest_deadline);
-  return new Date(ms + (hasMore ? 1000 : 0)).toISOString().replace('.000', '');
+  const earliest = parsedTime(job.earliest_deadline);
+  if (job.phase !== 'refused' || Number.isNaN(earliest)) return undefined;
+  return deadlineText(withTimeToRead(earliest, parsedTime(job.submitted)));
 }
