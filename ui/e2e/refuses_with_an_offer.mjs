@@ -34,7 +34,7 @@ pageTest('the offer can be taken into the text before submitting', {}, async ({ 
 });
 
 pageTest('a refused job’s page has the offer, too', {}, async ({ server, page }) => {
-  const refused = await server.submit(tooSoon);
+  const refused = await server.submit({ ...tooSoon, duration: '10m', deadline: '1m' });
   assert.equal(refused.phase, 'refused');
   await page.goto('/jobs?phase=refused');
   await page.getByRole('link', { name: 'too-soon' }).click();

@@ -79,7 +79,7 @@ pageTest('a name that no job may have', { statuses: [400] }, async ({ server, pa
 });
 
 pageTest('addresses', { statuses: [404] }, async ({ page }) => {
-  for (const [address, where] of [[`/jobs/${encodeURIComponent(image)}`, 'There is no such job'], [`/cluster/${encodeURIComponent(script)}`, 'There is no such node']]) {
+  for (const [address, where] of [[`/jobs/${encodeURIComponent(image)}`, 'There is no such job'], [`/cluster/${encodeURIComponent(image)}`, 'There is no such node']]) {
     await page.goto(address);
     await page.getByText(where).waitFor();
   }
