@@ -53,7 +53,8 @@ pageTest('what is not there, and the list of keys', { statuses: [404] }, async (
 pageTest('every view, with jobs', { cluster: '3x2xCPU', timeout: 150_000, statuses: [404] }, async ({ server, page }) => {
   const trained = await server.submit(training('bert-finetune'));
   const runs = await server.submit(held(server, 'notebook', { lines: ['a line', 'another'] }));
-  const refused = await server.submit(tooSoon);
+  // The offer must not pass while the views are looked at.
+  const refused = await server.submit({ ...tooSoon, duration: '30m' });
   const failed = await server.submit({ name: 'broken', command: 'echo no; exit 3' });
   for (let i = 0; i < 6; ++i) await server.submit(held(server, `waits-${i}`, { gpus: 2 }));
   await server.jobWhen(trained.id, 'trains', ({ phase, done }) => phase === 'running' && done > 0);
