@@ -25,6 +25,7 @@
 #include <thread>
 
 #include "cli/live_log_header.h"
+#include "cli/live_story.h"
 #include "cli/state_folder.h"
 #include "cli/version.h"
 #include "control/api.h"
@@ -336,6 +337,7 @@ int main(int argc, char** argv) {
   api_options.version = cli::kVersion;
   api_options.log_header = cli::live_log_header(controller->config(), "");
   api_options.store = store_options;
+  api_options.story = cli::live_story_json;
   const auto api =
       must(control::Api::make(std::move(api_options), *controller, *store, engine, metrics));
   transport::HttpServerOptions http;

@@ -72,7 +72,10 @@ def look(server, state, checks):
     checks.that(len(jobs("refused")) > 0, "some jobs were refused")
     checks.that(any(job.get("promised") for job in running), "some jobs have a promise")
     checks.that(not all(job.get("promised") for job in running), "some jobs have none")
-    checks.that(b"played" in get(f"/v1/jobs/{running[0]['id']}/logs"), "a job has a log")
+    job = f"/v1/jobs/{running[0]['id']}"
+    for path in ("/v1/overview", "/v1/history?seconds=60", "/v1/nodes", job, job + "/story", job + "/progress"):
+        checks.that(json.loads(get(path)), path)
+    checks.that(b"played" in get(job + "/logs"), "a job has a log")
     checks.that(abs(live() - 0.93 * JOBS) < 0.1 * JOBS, f"jobs that are not over: {live()}")
     wait_for("200 more records", lambda: records() > before + 200)
     wait_for("progress", lambda: any(job.get("done", 0) > 0 for job in jobs("running")))
