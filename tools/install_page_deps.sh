@@ -17,12 +17,19 @@ fail() {
 [[ -f package-lock.json ]] || fail "ui/package-lock.json is not there; check it out again"
 wanted=$(sha256sum package-lock.json)
 [[ "$wanted" != "$(cat "$stamp" 2>/dev/null)" ]] || exit 0
-command -v npm >/dev/null || fail "npm is not on PATH; call tools/install_deps.sh page"
+command -v node npm >/dev/null || fail "node and npm are not on PATH; call tools/install_deps.sh page"
+node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' || fail "node $(node --version) is too old: 18 or newer is needed"
+
+# One at a time, and not while a build uses them.
+mkdir -p ../build/page
+exec 9>../build/page/lock
+flock 9
+[[ "$wanted" != "$(cat "$stamp" 2>/dev/null)" ]] || exit 0
 
 echo "install_page_deps: installing what ui/package-lock.json names"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! npm ci --no-audit --no-fund --no-update-notifier >"$log" 2>&1 </dev/null; then
+if ! npm ci --no-audit --no-fund --no-update-notifier >"$log" 2>&1 </dev/null 9>&-; then
   head -n 12 "$log" >&2
   fail "npm ci failed; look at its messages above"
 fi

@@ -167,19 +167,24 @@ Result<std::unique_ptr<Api>> Api::make(ApiOptions options, Controller& controlle
   if (!reader) return tl::unexpected<Error>(std::move(reader.error()));
   auto hub_reader = StoreReader::open(options.store);
   if (!hub_reader) return tl::unexpected<Error>(std::move(hub_reader.error()));
+  auto story_reader = StoreReader::open(options.store);
+  if (!story_reader) return tl::unexpected<Error>(std::move(story_reader.error()));
   return std::unique_ptr<Api>{new Api{std::move(options), controller, store, engine, metrics,
-                                      std::move(*reader), std::move(*hub_reader)}};
+                                      std::move(*reader), std::move(*hub_reader),
+                                      std::move(*story_reader)}};
 }
 
 Api::Api(ApiOptions options, Controller& controller, Store& store, Engine& engine, Metrics& metrics,
-         std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader)
+         std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
+         std::unique_ptr<StoreReader> story_reader)
     : options_{std::move(options)},
       controller_{controller},
       store_{store},
       engine_{engine},
       metrics_{metrics},
       reader_{std::move(reader)},
-      hub_{std::make_shared<EventHub>(std::move(hub_reader), controller.log_end())} {
+      hub_{std::make_shared<EventHub>(std::move(hub_reader), controller.log_end())},
+      story_reader_{std::move(story_reader)} {
   // The loop may be in the callback when the API goes.
   controller_.on_commit([hub = hub_](LogPosition end) { hub->advance(end); });
 }
@@ -425,14 +430,14 @@ void Api::cancel(Request request, Responder responder) {
 void Api::records(Request request, Responder responder) {
   const auto job = find_job(request, responder);
   if (!job) return;
-  auto lines = records_of(*job);
+  const std::lock_guard lock{reading_};
+  auto lines = records_of(*reader_, *job);
   if (!lines) return responder.send(store_trouble(lines.error()));
   responder.send({200, "application/x-ndjson", std::move(*lines), {}});
 }
 
-Result<std::string> Api::records_of(JobId job) {
-  const std::lock_guard lock{reading_};
-  const auto entries = reader_->entries_of(job, kMostEntriesOfAJob);
+Result<std::string> Api::records_of(StoreReader& reader, JobId job) {
+  const auto entries = reader.entries_of(job, kMostEntriesOfAJob);
   if (!entries) return tl::unexpected<Error>(entries.error());
   std::string lines = options_.log_header + "\n";
   for (const RawEntry& entry : *entries) {
@@ -452,17 +457,13 @@ void Api::story(Request request, Responder responder) {
 }
 
 HttpResponse Api::tell_story(JobId job) {
-  std::optional<std::string> view;
-  {
-    const std::lock_guard lock{reading_};
-    auto read = reader_->job_view(job);
-    if (!read) return store_trouble(read.error());
-    view = std::move(*read);
-  }
-  if (!view) return problem(404, "", "the job is gone");
-  const auto records = records_of(job);
+  const auto view = story_reader_->job_view(job);
+  if (!view) return store_trouble(view.error());
+  if (!*view) return problem(404, "", "the job is gone");
+  const auto records = records_of(*story_reader_, job);
   if (!records) return store_trouble(records.error());
-  auto story = options_.story(*view, *records);
+  if (!options_.story) return problem(501, "", "this server tells no stories");
+  auto story = options_.story(**view, *records);
   if (!story) return unavailable(text_of(story.error().details));
   if (!*story) {
     return problem(404, "",

@@ -60,7 +60,8 @@ class Api {
   using Responder = transport::Responder;
 
   Api(ApiOptions options, Controller& controller, Store& store, Engine& engine, Metrics& metrics,
-      std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader);
+      std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
+      std::unique_ptr<StoreReader> story_reader);
 
   void health(Request request, Responder responder);
   void metrics(Request request, Responder responder);
@@ -86,7 +87,7 @@ class Api {
   std::optional<JobId> find_job(const Request& request, Responder& responder);
   void send_job(JobId job, Responder responder);
   // The log's header, and the job's records, a line each.
-  Result<std::string> records_of(JobId job);
+  Result<std::string> records_of(StoreReader& reader, JobId job);
   transport::HttpResponse tell_story(JobId job);
 
   ApiOptions options_;
@@ -97,7 +98,8 @@ class Api {
   std::mutex reading_;
   std::unique_ptr<StoreReader> reader_;
   std::shared_ptr<EventHub> hub_;
-  WorkerThread stories_;  // last: it uses the rest
+  std::unique_ptr<StoreReader> story_reader_;  // of the thread below: long stories hold up nobody
+  WorkerThread stories_;                       // last: it uses the rest
 };
 
 }  // namespace weir::control

@@ -34,7 +34,8 @@ Result<FigureWriter> FigureWriter::prepare(SqliteConnection& connection) {
       {&all.row_, fmt::format("SELECT {} FROM history WHERE step = ? AND at = ?", kHistoryColumns)},
       {&all.set_row_,
        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-      {&all.drop_rows_, "DELETE FROM history WHERE step = ? AND at < ?"},
+      {&all.drop_rows_, "DELETE FROM history WHERE step = ?1 AND at < (SELECT at FROM history WHERE step = ?1 ORDER BY "
+       "at DESC LIMIT 1 OFFSET ?2)"},
   };
   for (const auto& [statement, sql] : texts) {
     auto prepared = connection.prepare(sql);
@@ -72,12 +73,11 @@ bool FigureWriter::thin_out(JobId job) {
 }
 
 bool FigureWriter::write(const ClusterSample& sample) {
-  const std::int64_t now =
-      std::chrono::floor<std::chrono::seconds>(sample.at.time_since_epoch()).count();
   for (const HistoryResolution& each : history_resolutions(sample.keep)) {
     if (!add_to_row(each.step, sample)) return false;
-    const std::int64_t oldest = now - each.kept_for - each.step;
-    if (!drop_rows_.bind(1, each.step).bind(2, oldest).run()) return false;
+    // By their number, not by their age: a clock that is wrong for a moment must not cost the past.
+    const std::int64_t kept = each.kept_for / each.step + 1;
+    if (!drop_rows_.bind(1, each.step).bind(2, kept).run()) return false;
   }
   return true;
 }

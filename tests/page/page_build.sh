@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/docs/reference" "$folder/tools"
-tar -c --exclude=node_modules --exclude=dist ui docs/openapi.yaml docs/reference tools/build_page.sh | tar -x -C "$folder"
+tar -c --exclude=node_modules --exclude=dist --exclude='*.generated.*' ui docs/openapi.yaml docs/reference tools/build_page.sh | tar -x -C "$folder"
 ln -s "$PWD/ui/node_modules" "$folder/ui/node_modules"
 cd "$folder"
 

@@ -29,11 +29,17 @@ export type Submitted = { accepted: true; job: Job } | { accepted: false; job: J
 
 type Body = { type: 'application/yaml' | 'application/json'; text: string };
 
+const longestAnswer = 20_000; // ms; a request that takes longer is given up
+
 export class ApiClient {
   constructor(
     private readonly token: string,
     private readonly send: typeof fetch = (...request) => fetch(...request),
+    private readonly within?: AbortSignal,
   ) {}
+
+  // The same, but what is asked ends with the signal.
+  until(signal: AbortSignal): ApiClient { return new ApiClient(this.token, this.send, signal); }
 
   headers(): Record<string, string> {
     return { Authorization: `Bearer ${this.token}` };
@@ -93,7 +99,7 @@ export class ApiClient {
 
   // The body of an answer that goes on: server-sent events.
   stream(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    return this.request(path, { headers, signal, cache: 'no-store' });
+    return this.request(path, { headers, signal, cache: 'no-store' }, [], 0);
   }
 
   private changeNode(node: string, change: 'drain' | 'undrain'): Promise<NodeChange> {
@@ -105,10 +111,11 @@ export class ApiClient {
     return (await answer.json()) as T;
   }
 
-  private async request(path: string, request: RequestInit, alsoFine: number[] = []): Promise<Response> {
+  private async request(path: string, request: RequestInit, alsoFine: number[] = [], patience = longestAnswer): Promise<Response> {
+    const signals = [request.signal, this.within, patience > 0 ? AbortSignal.timeout(patience) : null].filter((signal) => signal instanceof AbortSignal);
     let answer: Response;
     try {
-      answer = await this.send(path, { ...request, headers: { ...this.headers(), ...request.headers } });
+      answer = await this.send(path, { ...request, signal: AbortSignal.any(signals), headers: { ...this.headers(), ...request.headers } });
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error;
       throw new ApiError(0, { type: 'about:blank', title: 'The server does not answer', status: 0,

@@ -2,7 +2,8 @@
 //
 // What the page knows of the cluster, kept up to date. The event stream says that something was
 // decided; what has changed since is then fetched by revision, a few times a second at most, so a busy
-// cluster costs the page no more than a quiet one. When the connection is lost everything says so.
+// cluster costs the page no more than a quiet one. When the connection is lost everything says so. A tab
+// that nobody sees lets go of its connection: a browser has few of them for all its tabs.
 import { ApiError, type ApiClient } from '../api/client';
 import { readEvents, type StreamEvent } from '../api/event_stream';
 import type { ClusterNode, Job, Overview } from '../api/types';
@@ -17,6 +18,9 @@ const jobsPerPage = 1000;
 const longestPause = 5000; // between two attempts to connect
 const goodWhile = 5000; // a connection that lasted so long was a good one
 const mostActivity = 200;
+const silence = 25_000; // heartbeats come every 15 s
+const hiddenFor = 30_000; // then a tab in the background lets go
+const notOver = ['running', 'queued', 'waiting', 'paused'] as const;
 
 // A decision as the log tells it.
 export interface Decision {
@@ -42,25 +46,31 @@ class Live {
   private wantsNodes = 0;
   private generation = 0; // of start(): older loops end
   private lastEvent = '';
-  private revision = -1;
+  private revision = -1; // what is known up to here; -1: nothing
   private heard: StreamEvent[] = [];
-  private pulling = false;
-  private pullAgain = false;
   private figuresAt = 0;
-  private lastSign = 0;
-  private stream: AbortController | null = null;
+  private updatedAt = 0; // when all that had changed was known
+  private connection: AbortController | null = null;
+  private isAwake = false; // there may be something new
+  private wakeUp: () => void = () => undefined;
+
+  constructor() {
+    let hiding: ReturnType<typeof setTimeout> | undefined;
+    document.addEventListener('visibilitychange', () => {
+      clearTimeout(hiding);
+      if (document.hidden) hiding = setTimeout(() => this.connection?.abort(), hiddenFor);
+    });
+  }
 
   start(): void {
     this.stop();
-    const mine = ++this.generation;
-    void this.connect(mine, session.api);
-    void this.pullNowAndThen(mine, session.api);
+    void this.stayConnected(++this.generation, session.api);
   }
 
   stop(): void {
     ++this.generation;
-    this.stream?.abort();
-    this.stream = null;
+    this.connection?.abort();
+    this.connection = null;
     this.book.clear();
     this.jobs = [];
     this.overview = null;
@@ -73,6 +83,7 @@ class Live {
     this.lastEvent = '';
     this.revision = -1;
     this.heard = [];
+    this.updatedAt = 0;
   }
 
   // A view that shows the machines calls this, and the result when it goes.
@@ -85,49 +96,82 @@ class Live {
 
   find(id: number): Job | undefined { return this.book.find(id); }
 
-  // A job that this page has changed or fetched itself.
+  // A job that this page has made or fetched itself. One that is known already may be newer here.
   note(job: Job): void {
-    this.book.take([job]);
-    this.jobs = this.book.list();
+    if (!this.book.find(job.id)) {
+      this.book.take([job]);
+      this.jobs = this.book.list();
+    }
     this.wake();
   }
 
+  // Look soon what has changed.
   wake(): void {
-    this.pullAgain = true;
-    if (!this.pulling && this.isConnected) void this.pull(this.generation, session.api);
+    this.isAwake = true;
+    this.wakeUp();
   }
 
-  private async connect(mine: number, api: ApiClient): Promise<void> {
+  private async stayConnected(mine: number, api: ApiClient): Promise<void> {
     let pause = 250;
     while (mine === this.generation) {
-      let since = Infinity; // when it was connected
-      const giveUp = new AbortController();
-      this.stream = giveUp;
-      try {
-        const resume: Record<string, string> = this.lastEvent === '' ? {} : { 'Last-Event-ID': this.lastEvent };
-        const answer = await api.stream('/v1/events', resume, giveUp.signal);
-        if (mine !== this.generation) return giveUp.abort();
-        if (this.revision < 0) await this.loadAll(mine, api);
-        this.regained();
-        since = Date.now();
-        void this.pull(mine, api);
-        await readEvents(answer, {
-          onSign: () => { this.lastSign = Date.now(); },
-          onEvents: (events) => this.hear(events),
-        }, giveUp);
-        this.lost(mine, 'The server has ended the connection.');
-      } catch (error) {
-        this.failed(mine, error);
-      }
-      giveUp.abort();
-      if (Date.now() - since > goodWhile) pause = 250;
+      await beSeen();
+      const began = Date.now();
+      await this.connect(mine, api);
+      if (mine !== this.generation) return;
+      pause = Date.now() - began > goodWhile ? 250 : Math.min(pause * 2, longestPause);
       await pauseFor(pause);
-      pause = Math.min(pause * 2, longestPause);
     }
   }
 
-  private regained(): void {
-    this.lastSign = Date.now();
+  // Returns when the connection is lost, however.
+  private async connect(mine: number, api: ApiClient): Promise<void> {
+    const giveUp = new AbortController();
+    this.connection = giveUp;
+    const bound = api.until(giveUp.signal);
+    try {
+      const resume: Record<string, string> = this.lastEvent === '' ? {} : { 'Last-Event-ID': this.lastEvent };
+      const tooLong = setTimeout(() => giveUp.abort(), silence);
+      const answer = await bound.stream('/v1/events', resume, giveUp.signal);
+      clearTimeout(tooLong);
+      const reading = readEvents(answer, { onSign: () => undefined, onEvents: (events) => this.hear(events) }, giveUp, silence);
+      reading.catch(() => undefined).finally(() => giveUp.abort());
+      if (this.revision < 0) await this.loadAll(mine, bound);
+      await this.follow(mine, bound, giveUp.signal);
+      this.lost(mine, document.hidden ? 'The tab was in the background.' : 'The server has ended the connection.');
+    } catch (error) {
+      this.failed(mine, error);
+    } finally {
+      giveUp.abort();
+    }
+  }
+
+  // Fetches what has changed, again and again, until the connection ends.
+  private async follow(mine: number, api: ApiClient, ended: AbortSignal): Promise<void> {
+    ended.addEventListener('abort', () => this.wakeUp());
+    while (!ended.aborted && mine === this.generation) {
+      this.isAwake = false;
+      await this.fetchChanges(mine, api);
+      if (Date.now() - this.figuresAt >= figuresEvery) await this.fetchFigures(mine, api);
+      if (ended.aborted || mine !== this.generation) return;
+      this.publishActivity();
+      this.updated();
+      await pauseFor(changesEvery);
+      if (!this.isAwake && !ended.aborted) await this.sleep(quietEvery);
+    }
+  }
+
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  private updated(): void {
+    this.updatedAt = Date.now();
     this.isConnected = true;
     this.staleSince = null;
     this.trouble = '';
@@ -137,7 +181,7 @@ class Live {
     if (mine !== this.generation) return;
     this.isConnected = false;
     this.trouble = why;
-    this.staleSince ??= this.lastSign || Date.now();
+    this.staleSince ??= this.updatedAt || Date.now();
   }
 
   private failed(mine: number, error: unknown): void {
@@ -151,80 +195,67 @@ class Live {
 
   private hear(events: StreamEvent[]): void {
     this.lastEvent = events[events.length - 1].id || this.lastEvent;
-    this.heard.push(...events.slice(-mostActivity));
+    // Progress is in the jobs; it would crowd out what was decided.
+    this.heard.push(...events.filter(({ type }) => type !== 'job_observed').slice(-mostActivity));
     if (this.heard.length > mostActivity) this.heard.splice(0, this.heard.length - mostActivity);
     this.wake();
   }
 
+  // The newest jobs at once, the others meanwhile.
   private async loadAll(mine: number, api: ApiClient): Promise<void> {
     const first = await api.jobs({ limit: 200 });
     if (mine !== this.generation) return;
     this.book.clear();
-    this.book.take(first.jobs);
-    this.jobs = this.book.list();
+    this.takeUnknown(first.jobs);
     this.isLoading = first.next !== undefined;
     await this.fetchFigures(mine, api);
+    if (mine !== this.generation) return;
     this.revision = first.revision;
     if (first.next !== undefined) void this.loadOlder(mine, api, first.next);
   }
 
   private async loadOlder(mine: number, api: ApiClient, after: number): Promise<void> {
     try {
-      for (let next: number | undefined = after; next !== undefined && this.book.size < this.book.most;) {
-        const page = await api.jobs({ limit: jobsPerPage, after: next });
-        if (mine !== this.generation) return;
-        // What has changed meanwhile is newer than this page.
-        this.book.take(page.jobs.filter((job) => this.book.find(job.id) === undefined));
-        this.jobs = this.book.list();
-        next = page.next;
-        if (next !== undefined && this.book.size >= this.book.most) this.book.isPartial = true;
-      }
-      this.isLoading = false;
+      // All that are not over, however old; then as many others as there is room for.
+      for (const phase of notOver) await this.loadPages(mine, api, { phase }, undefined);
+      await this.loadPages(mine, api, {}, after);
+      if (mine === this.generation) this.isLoading = false;
     } catch (error) {
+      if (mine !== this.generation) return;
       this.revision = -1; // all of it again when the server is back
       this.failed(mine, error);
-      this.stream?.abort();
+      this.connection?.abort();
     }
   }
 
-  private async pullNowAndThen(mine: number, api: ApiClient): Promise<void> {
-    while (mine === this.generation) {
-      await pauseFor(quietEvery);
-      if (mine === this.generation && this.isConnected && !this.pulling) void this.pull(mine, api);
+  private async loadPages(mine: number, api: ApiClient, query: { phase?: string }, after: number | undefined): Promise<void> {
+    for (let next = after; ;) {
+      const page = await api.jobs({ limit: jobsPerPage, after: next, ...query });
+      if (mine !== this.generation) return;
+      this.takeUnknown(page.jobs);
+      next = page.next;
+      if (next === undefined) return;
+      if (query.phase === undefined && this.book.size >= this.book.most - jobsPerPage) {
+        this.book.isPartial = true;
+        return;
+      }
     }
   }
 
-  private async pull(mine: number, api: ApiClient): Promise<void> {
-    if (this.pulling) {
-      this.pullAgain = true;
-      return;
-    }
-    this.pulling = true;
-    try {
-      do {
-        this.pullAgain = false;
-        const began = Date.now();
-        await this.fetchChanges(mine, api);
-        if (Date.now() - this.figuresAt >= figuresEvery) await this.fetchFigures(mine, api);
-        this.publishActivity();
-        await pauseFor(Math.max(0, changesEvery - (Date.now() - began)));
-      } while (this.pullAgain && mine === this.generation && this.isConnected);
-    } catch (error) {
-      this.failed(mine, error);
-      this.stream?.abort(); // connects anew
-    } finally {
-      this.pulling = false;
-    }
+  // What is known already is newer than a page that was asked for before it changed.
+  private takeUnknown(jobs: Job[]): void {
+    this.book.take(jobs.filter((job) => this.book.find(job.id) === undefined));
+    this.jobs = this.book.list();
   }
 
   private async fetchChanges(mine: number, api: ApiClient): Promise<void> {
-    if (this.revision < 0) return;
     let changed = 0;
     for (let after: number | undefined = this.revision; after !== undefined;) {
       const page = await api.jobs({ changed_after: after, limit: jobsPerPage });
-      if (mine !== this.generation) return;
+      if (mine !== this.generation || this.revision < 0) return;
       if (page.revision < this.revision) {
         this.revision = -1; // another store: an older copy, perhaps
+        this.lastEvent = '';
         throw new Error('the store has changed');
       }
       this.book.take(page.jobs);
@@ -265,6 +296,19 @@ function decisionIn(event: StreamEvent): Decision | null {
   } catch {
     return null;
   }
+}
+
+// At once when the tab is in sight, or else when it comes there.
+function beSeen(): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+  });
 }
 
 function pauseFor(ms: number): Promise<void> {

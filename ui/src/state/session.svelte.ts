@@ -23,9 +23,15 @@ class Session {
   readonly api = $derived(new ApiClient(this.token));
 
   constructor() {
+    this.token = storedToken();
+    this.followLink();
+    // The link pasted into a tab that shows the page already.
+    addEventListener('hashchange', () => this.followLink());
+  }
+
+  private followLink(): void {
     const given = tokenFromLink();
-    if (given) sessionStorage.setItem(place, given);
-    this.token = given || storedToken();
+    if (given) this.signIn(given, false);
   }
 
   signIn(token: string, remember: boolean): void {

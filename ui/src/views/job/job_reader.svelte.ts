@@ -37,6 +37,7 @@ export class JobReader {
     this.trouble = null;
     try {
       this.fetched = await session.api.job(this.asked);
+      live.note(this.fetched);
       this.document = await session.api.document(this.fetched.id);
     } catch (error) {
       this.trouble = error;
@@ -62,17 +63,13 @@ export class JobReader {
     const job = this.job;
     if (!job || this.isRefreshing || this.isClosed) return;
     this.isRefreshing = true;
-    try {
-      const [story, progress] = await Promise.all([session.api.story(job.id), session.api.progress(job.id)]);
-      this.story = story;
-      this.progress = progress;
-      this.partTrouble = null;
-    } catch (error) {
-      this.partTrouble = error;
-    } finally {
-      this.isRefreshing = false;
-      this.refreshedAt = performance.now();
-    }
+    // One may be known without the other: what was decided long ago is forgotten sooner.
+    const [story, progress] = await Promise.allSettled([session.api.story(job.id), session.api.progress(job.id)]);
+    if (story.status === 'fulfilled') this.story = story.value;
+    if (progress.status === 'fulfilled') this.progress = progress.value;
+    this.partTrouble = story.status === 'rejected' ? story.reason : progress.status === 'rejected' ? progress.reason : null;
+    this.isRefreshing = false;
+    this.refreshedAt = performance.now();
     if (this.job !== job) this.refresh(); // it has changed meanwhile
   }
 }

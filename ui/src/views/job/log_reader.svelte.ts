@@ -100,7 +100,7 @@ export class LogReader {
     for (let next = Math.max(shown + 1, latest - mostTried + 1); next <= latest; ++next) {
       if (await this.begins(next)) return false;
     }
-    this.isComplete = !job || isOver(job.phase);
+    this.isComplete = job !== undefined && isOver(job.phase);
     return true;
   }
 
