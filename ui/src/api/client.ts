@@ -112,7 +112,9 @@ export class ApiClient {
   }
 
   private async request(path: string, request: RequestInit, alsoFine: number[] = [], patience = longestAnswer): Promise<Response> {
-    const signals = [request.signal, this.within, patience > 0 ? AbortSignal.timeout(patience) : null].filter((signal) => signal instanceof AbortSignal);
+    const tooLong = new AbortController(); // also for a body that does not come
+    if (patience > 0) setTimeout(() => tooLong.abort(new DOMException('no answer', 'TimeoutError')), patience);
+    const signals = [tooLong.signal, request.signal, this.within].filter((signal) => signal instanceof AbortSignal);
     let answer: Response;
     try {
       answer = await this.send(path, { ...request, signal: AbortSignal.any(signals), headers: { ...this.headers(), ...request.headers } });
