@@ -34,7 +34,9 @@ Result<FigureWriter> FigureWriter::prepare(SqliteConnection& connection) {
       {&all.row_, fmt::format("SELECT {} FROM history WHERE step = ? AND at = ?", kHistoryColumns)},
       {&all.set_row_,
        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-      {&all.drop_rows_, "DELETE FROM history WHERE step = ?1 AND at < (SELECT at FROM history WHERE step = ?1 ORDER BY "
+      {&all.drop_rows_,
+       "DELETE FROM history WHERE step = ?1 AND at < (SELECT at FROM history WHERE step = ?1 ORDER "
+       "BY "
        "at DESC LIMIT 1 OFFSET ?2)"},
   };
   for (const auto& [statement, sql] : texts) {

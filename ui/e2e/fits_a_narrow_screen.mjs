@@ -16,8 +16,10 @@ pageTest('nothing is wider than a phone, in any view', { viewport: { width: 390,
     await page.goto(address);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.waitForLoadState('load');
-    // With what it shows: a link to a job or a node, or a field to fill in.
-    if (!/^\/(simulations)/.test(address)) await page.locator('main').locator('a[href^="/jobs/"], a[href^="/cluster/"], textarea, canvas').first().waitFor();
+    // With what it shows: a link to a job or a node, a field to fill in, the facts of a job.
+    const shown = address.startsWith('/jobs/') ? page.getByRole('heading', { name: 'Facts' })
+      : page.locator('main').locator('a[href^="/jobs/"], a[href^="/cluster/"], textarea, canvas');
+    if (address !== '/simulations') await shown.first().waitFor();
     await page.evaluate(() => document.fonts.ready.then(() => new Promise(requestAnimationFrame)));
     const wide = await page.evaluate(() => {
       const main = document.querySelector('main');
