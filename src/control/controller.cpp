@@ -625,6 +625,7 @@ void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
   if (progress.batch.global_batch > 0) job.status.batch = progress.batch;
   // What it has done it did at the old rate: that comes first.
   tell(ProgressReported{job.status.job, work_of_iterations(done)});
+  job.status.done = done;  // to the scheduler the last step is not over before the job has ended
   note_progress(job, progress);
   tell_measured(job, curve);
 }
