@@ -4,6 +4,7 @@
 // A cell in use on a node that is closed has `onClosed` added.
 import type { Job } from '../../api/types';
 import type { ClusterModel } from './cluster_model';
+import { firstChoice, hues } from './job_hues';
 
 export type Mode = 'job' | 'promise' | 'model';
 export const modes: readonly { key: Mode; name: string }[] = [
@@ -13,7 +14,6 @@ export function modeFor(text: string | null): Mode {
   return modes.find(({ key }) => key === text)?.key ?? 'job';
 }
 
-export const hues = 12; // --hue-1 to --hue-12
 export const free = 0;
 export const closed = 1;
 export const firstCode = 2;
@@ -24,9 +24,13 @@ const bestEffort = 3;
 const atRisk = 4;
 const unknown = 5; // the job is not loaded yet
 
-// Jobs that came after one another are often beside one another: neighbours in number differ in hue.
-export function hueOf(job: number): number {
-  return (job * 5) % hues;
+// By job, from 0 on. Default: each job's own, which some may share.
+export type JobHues = ReadonlyMap<number, number>;
+export function hueName(job: number, jobHues?: JobHues): string {
+  return `--hue-${hueOf(job, jobHues) + 1}`;
+}
+function hueOf(job: number, jobHues?: JobHues): number {
+  return jobHues?.get(job) ?? firstChoice(job);
 }
 
 // A custom property for each meaning.
@@ -36,7 +40,7 @@ export function colourNames(mode: Mode): string[] {
   return [...ends, ...Array.from({ length: hues }, (_, i) => `--hue-${i + 1}`)];
 }
 
-export function codesOf(model: ClusterModel, mode: Mode, find: (id: number) => Job | undefined): Uint8Array {
+export function codesOf(model: ClusterModel, mode: Mode, find: (id: number) => Job | undefined, jobHues?: JobHues): Uint8Array {
   const codes = new Uint8Array(model.jobOfCell.length);
   const ofJob = new Map<number, number>();
   const poolOfNode = new Uint8Array(model.nodes.length);
@@ -46,7 +50,7 @@ export function codesOf(model: ClusterModel, mode: Mode, find: (id: number) => J
     const node = model.nodeOfCell[cell];
     const { up } = model.nodes[node];
     if (id === 0) codes[cell] = up ? free : closed;
-    else if (mode === 'job') codes[cell] = firstCode + hueOf(id);
+    else if (mode === 'job') codes[cell] = firstCode + hueOf(id, jobHues);
     else if (mode === 'model') codes[cell] = firstCode + poolOfNode[node];
     else {
       let code = ofJob.get(id);
@@ -56,6 +60,14 @@ export function codesOf(model: ClusterModel, mode: Mode, find: (id: number) => J
     if (id !== 0 && !up) codes[cell] += onClosed;
   }
   return codes;
+}
+
+// The colours of a node's GPUs, as custom properties.
+export function coloursOn(model: ClusterModel, mode: Mode, codes: Uint8Array, name: string): string[] {
+  const node = model.nodes.findIndex((one) => one.name === name);
+  if (node < 0) return [];
+  const names = colourNames(mode);
+  return Array.from(codes.subarray(model.firstCell[node], model.firstCell[node + 1]), (code) => names[code & meaning]);
 }
 
 function standingOf(job: Job | undefined): number {
@@ -73,7 +85,7 @@ export interface LegendEntry {
 
 export const mostInLegend = 8;
 
-export function legend(model: ClusterModel, mode: Mode, codes: Uint8Array): LegendEntry[] {
+export function legend(model: ClusterModel, mode: Mode, codes: Uint8Array, jobHues?: JobHues): LegendEntry[] {
   const counts = new Array<number>(firstCode + Math.max(hues, model.pools.length)).fill(0);
   for (const code of codes) ++counts[code & meaning];
   const rest: LegendEntry[] = [{ name: 'free', colour: '--cell-free', cells: counts[free] }];
@@ -88,10 +100,10 @@ export function legend(model: ClusterModel, mode: Mode, codes: Uint8Array): Lege
     return [...model.pools.map((pool, i) => ({ name: pool.model && pool.model !== pool.name ? `${pool.name} (${pool.model})` : pool.name,
       colour: `--hue-${(i % hues) + 1}`, cells: pool.inUse })), ...rest];
   }
-  return [...largestJobs(model), ...rest];
+  return [...largestJobs(model, jobHues), ...rest];
 }
 
-function largestJobs(model: ClusterModel): LegendEntry[] {
+function largestJobs(model: ClusterModel, jobHues?: JobHues): LegendEntry[] {
   const jobs = [...model.jobs.values()].sort((a, b) => b.gpus - a.gpus || a.id - b.id).slice(0, mostInLegend);
-  return jobs.map(({ id, name, gpus }) => ({ name, colour: `--hue-${hueOf(id) + 1}`, cells: gpus, job: id }));
+  return jobs.map(({ id, name, gpus }) => ({ name, colour: hueName(id, jobHues), cells: gpus, job: id }));
 }

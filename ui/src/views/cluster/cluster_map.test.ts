@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
 import type { ClusterNode, Job } from '../../api/types';
-import { codesOf, colourNames, hueOf, legend, modeFor } from './cell_colours';
+import { codesOf, colourNames, coloursOn, hueName, legend, modeFor } from './cell_colours';
+import { firstChoice, huesOf } from './job_hues';
 import { find, modelOf, stateOf, usersOf } from './cluster_model';
+import { folded } from './paint_map';
 import { cellAt, cellBox, columnsOf, layOut, leastCell, mostCell, neighbour, nodeAt, nodeBox } from './map_layout';
 
 function node(name: string, pool: string, gpus: number, jobs: ClusterNode['jobs'] = [], up = true): ClusterNode {
@@ -115,7 +117,7 @@ const jobs: Record<number, Partial<Job>> = { 7: { promised: true, at_risk: true 
 const finder = (id: number) => jobs[id] as Job | undefined;
 
 test('colours say who, how promised, or where', () => {
-  expect([...codesOf(small, 'job', finder)]).toEqual([7, 7, 0, 8, 0, 0, 7, 0, 7, 0].map((id, cell) => (id ? 2 + hueOf(id) + (cell === 8 ? 64 : 0) : cell === 9 ? 1 : 0)));
+  expect([...codesOf(small, 'job', finder)]).toEqual([7, 7, 0, 8, 0, 0, 7, 0, 7, 0].map((id, cell) => (id ? 2 + firstChoice(id) + (cell === 8 ? 64 : 0) : cell === 9 ? 1 : 0)));
   expect([...codesOf(small, 'promise', finder)]).toEqual([4, 4, 0, 2, 0, 0, 4, 0, 64 + 4, 1]);
   expect([...codesOf(small, 'promise', () => undefined)].slice(0, 4)).toEqual([5, 5, 0, 5]);
   expect([...codesOf(small, 'model', finder)]).toEqual([2, 2, 0, 2, 0, 0, 2, 0, 64 + 3, 1]);
@@ -127,7 +129,50 @@ test('colours say who, how promised, or where', () => {
 });
 
 test('twelve jobs in a row have twelve hues', () => {
-  expect(new Set(Array.from({ length: 12 }, (_, i) => hueOf(100 + i))).size).toBe(12);
+  expect(new Set(Array.from({ length: 12 }, (_, i) => firstChoice(100 + i))).size).toBe(12);
+});
+
+test('no two jobs share a hue while there are enough, and those that stay keep theirs', () => {
+  const first = huesOf([1, 13, 25, 2]); // three of them would like the same
+  expect(new Set(first.values()).size).toBe(4);
+  expect(first.get(1)).toBe(firstChoice(1));
+  const later = huesOf([25, 2, 37, 49], first);
+  expect([later.get(25), later.get(2)]).toEqual([first.get(25), first.get(2)]);
+  expect(new Set(later.values()).size).toBe(4);
+  expect(later).toEqual(huesOf([49, 37, 25, 2], later)); // whatever their order
+});
+
+test('more jobs than hues share them, and part when there is room again', () => {
+  const many = Array.from({ length: 40 }, (_, i) => i + 1);
+  const crowded = huesOf(many);
+  expect(new Set(crowded.values()).size).toBe(12);
+  const fewer = huesOf([1, 13, 2], crowded);
+  expect([fewer.get(1), fewer.get(2)]).toEqual([crowded.get(1), crowded.get(2)]);
+  expect(fewer.get(13)).not.toBe(crowded.get(13));
+});
+
+test('map and legend give a job the same hue', () => {
+  const model = modelOf([node('a', 'A', 2, [{ id: 1, name: 'x', gpus: [0] }, { id: 13, name: 'y', gpus: [1] }])]);
+  const jobHues = huesOf(model.jobs.keys());
+  const codes = codesOf(model, 'job', finder, jobHues);
+  expect(codes[0]).not.toBe(codes[1]);
+  expect(legend(model, 'job', codes, jobHues).slice(0, 2).map(({ colour }) => colour)).toEqual([...codes].map((code) => colourNames('job')[code]));
+  expect(hueName(13, jobHues)).not.toBe(hueName(1, jobHues));
+});
+
+test('a node has the colours that its cells have', () => {
+  const { name } = small.nodes[1];
+  const codes = codesOf(small, 'promise', finder);
+  expect(coloursOn(small, 'promise', codes, name)).toEqual([...codes.slice(small.firstCell[1], small.firstCell[2])].map((code) => colourNames('promise')[code & 63]));
+  expect(coloursOn(small, 'promise', codes, 'nobody')).toEqual([]);
+});
+
+test('names that are too long for a cell are folded where they have a joint', () => {
+  const ctx = { measureText: (text: string) => ({ width: text.length * 9 }) as TextMetrics };
+  expect(folded(ctx, 'short', 100)).toEqual(['short']);
+  expect(folded(ctx, 'resnet-sweep-12', 100)).toEqual(['resnet-', 'sweep-12']);
+  expect(folded(ctx, 'a-b-resnet50-sweep-large', 100)).toEqual(['a-b-', 'resnet50-s…']);
+  expect(folded(ctx, 'withoutanyjoint', 100)).toEqual(['withoutany…']);
 });
 
 test('the legend counts every cell once', () => {

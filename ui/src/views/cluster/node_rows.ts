@@ -7,15 +7,15 @@ import { countText } from '../../text/numbers';
 import { jobMatches, nodeMatches, stateOf, stateWords, words } from './cluster_model';
 
 export const nodeColumns: readonly Column<ClusterNode>[] = [
-  { key: 'name', title: 'Node', width: 'minmax(130px, 1.4fr)', text: (node) => node.name },
-  { key: 'pool', title: 'Pool', width: 'minmax(80px, 0.8fr)', text: (node) => node.pool },
-  { key: 'model', title: 'GPU', width: 'minmax(80px, 0.8fr)', text: (node) => node.model ?? '–', value: (node) => node.model ?? null },
+  { key: 'name', title: 'Node', width: 'minmax(130px, 1.2fr)', text: (node) => node.name },
+  { key: 'pool', title: 'Pool', width: 'minmax(80px, 0.7fr)', text: (node) => node.pool },
+  { key: 'model', title: 'GPU', width: 'minmax(80px, 0.7fr)', text: (node) => node.model ?? '–', value: (node) => node.model ?? null },
   { key: 'gpus', title: 'GPUs', width: '76px', isNumber: true, text: (node) => countText(node.gpus), value: (node) => node.gpus },
   { key: 'in_use', title: 'In use', width: '80px', isNumber: true, text: (node) => countText(node.in_use), value: (node) => node.in_use },
   { key: 'free', title: 'Free', width: '72px', isNumber: true, text: (node) => countText(freeOn(node)), value: freeOn,
     hint: 'GPUs that could be used: none on a node that is closed' },
-  { key: 'state', title: 'State', width: 'minmax(120px, 0.8fr)', text: (node) => stateWords[stateOf(node)], value: stateOf },
-  { key: 'jobs', title: 'Jobs', width: 'minmax(140px, 2.4fr)', text: jobsOn },
+  { key: 'state', title: 'State', width: '130px', text: (node) => stateWords[stateOf(node)], value: stateOf },
+  { key: 'jobs', title: 'Jobs', width: 'minmax(140px, 4fr)', text: jobsOn },
 ];
 
 export function freeOn(node: ClusterNode): number {

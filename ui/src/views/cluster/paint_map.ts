@@ -35,6 +35,7 @@ export interface Picture {
 const faded = 0.25;
 const leastNumbered = 26; // cells that have room for their number
 const leastTold = 60; // and for the job's name
+const lineHeight = 14;
 const fades = 128; // added to the code of a cell that does
 
 export function paint(ctx: CanvasRenderingContext2D, picture: Picture): void {
@@ -162,7 +163,9 @@ function paintTexts(ctx: CanvasRenderingContext2D, { model, layout, codes, look,
       ctx.globalAlpha = lit && !lit[cell] ? faded : 1;
       ctx.fillStyle = (codes[cell] & meaning) <= closed ? look.muted : readableOn(look.cells[codes[cell] & meaning] ?? look.line);
       ctx.fillText(String(cell - model.firstCell[node]), box.x + inset, box.y + inset + 9);
-      if (layout.cell >= leastTold) ctx.fillText(fitted(ctx, cellText(cell), box.width - 2 * inset), box.x + inset, box.y + box.height - inset - 1);
+      if (layout.cell < leastTold) continue;
+      const lines = folded(ctx, cellText(cell), box.width - 2 * inset);
+      lines.forEach((line, i) => ctx.fillText(line, box.x + inset, box.y + box.height - inset - 1 - (lines.length - 1 - i) * lineHeight));
     }
   }
   ctx.globalAlpha = 1;
@@ -191,6 +194,14 @@ export function fitted(ctx: Pick<CanvasRenderingContext2D, 'measureText'>, name:
   if (lengths.size > 20_000) lengths.clear();
   lengths.set(key, text);
   return text;
+}
+
+// In two lines, where it is too long for one and has a place to break: "speech-", "large".
+export function folded(ctx: Pick<CanvasRenderingContext2D, 'measureText'>, name: string, width: number): string[] {
+  if (fitted(ctx, name, width) === name) return [name];
+  const breaks = [...name.matchAll(/[-_./ ]+/g)].map((match) => match.index + match[0].length).filter((at) => at < name.length);
+  const at = breaks.findLast((place) => fitted(ctx, name.slice(0, place), width) === name.slice(0, place));
+  return at === undefined ? [fitted(ctx, name, width)] : [name.slice(0, at), fitted(ctx, name.slice(at), width)];
 }
 
 function outlines(ctx: CanvasRenderingContext2D, { model, layout, look, selectedNode, cursor, pointed }: Picture): void {
