@@ -21,24 +21,24 @@ function timeColumn(key: string, title: string, width: string, time: (job: Job) 
   };
 }
 
-const id: JobColumn = { key: 'id', title: 'Id', width: '70px', isNumber: true, text: (job) => String(job.id), value: (job) => job.id };
-const name: JobColumn = { key: 'name', title: 'Name', width: 'minmax(170px, 2fr)', text: (job) => job.name };
-const phase: JobColumn = { key: 'phase', title: 'Phase', width: '168px', text: (job) => job.phase };
-const gpus: JobColumn = { key: 'gpus', title: 'GPUs', width: '64px', isNumber: true, text: (job) => String(job.gpus), value: (job) => job.gpus, hint: 'How many it has now' };
+const id: JobColumn = { key: 'id', title: 'Id', width: '60px', isNumber: true, text: (job) => String(job.id), value: (job) => job.id };
+const name: JobColumn = { key: 'name', title: 'Name', width: 'minmax(150px, 3fr)', text: (job) => job.name };
+const phase: JobColumn = { key: 'phase', title: 'Phase', width: '164px', text: (job) => job.phase };
+const gpus: JobColumn = { key: 'gpus', title: 'GPUs', width: '60px', isNumber: true, text: (job) => String(job.gpus), value: (job) => job.gpus, hint: 'How many it has now' };
 const progress: JobColumn = {
-  key: 'progress', title: 'Progress', width: '138px', hint: 'Of its iterations, as last reported',
+  key: 'progress', title: 'Progress', width: '120px', hint: 'Of its iterations, as last reported',
   text: (job) => (job.iterations ? percentText(job.done ?? 0, job.iterations) : '–'),
   value: (job) => orNull(factsOf(job).share),
 };
-const deadline = timeColumn('deadline', 'Deadline', '104px', (job) => factsOf(job).deadline);
+const deadline = timeColumn('deadline', 'Deadline', '94px', (job) => factsOf(job).deadline);
 const slack: JobColumn = {
-  key: 'slack', title: 'Slack', width: '84px', isNumber: true, hint: 'From its finish, as it is expected or was, to the deadline',
+  key: 'slack', title: 'Slack', width: '72px', isNumber: true, hint: 'From its finish, as it is expected or was, to the deadline',
   text: (job) => durationText(factsOf(job).slack),
   value: (job) => orNull(factsOf(job).slack),
 };
-const finish = timeColumn('finish', 'Finish', '104px', (job) => factsOf(job).finish, 'When it is expected to finish, or ended');
-const submitted = timeColumn('submitted', 'Submitted', '104px', (job) => factsOf(job).submitted);
-const reason: JobColumn = { key: 'reason', title: 'Reason', width: 'minmax(180px, 3fr)', text: (job) => job.reason ?? '', hint: 'Of the last decision' };
+const finish = timeColumn('finish', 'Finish', '94px', (job) => factsOf(job).finish, 'When it is expected to finish, or ended');
+const submitted = timeColumn('submitted', 'Submitted', '96px', (job) => factsOf(job).submitted);
+const reason: JobColumn = { key: 'reason', title: 'Reason', width: 'minmax(240px, 5fr)', text: (job) => job.reason ?? '', hint: 'Of the last decision' };
 
 function orNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
@@ -53,8 +53,7 @@ export const savedColumns: readonly JobColumn[] = [...jobColumns, promised, atRi
 
 // On a narrow screen: what one looks for on the way, without scrolling aside.
 export const narrowColumns: readonly JobColumn[] = [
-  { ...name, width: 'minmax(62px, 2fr)' },
-  { ...phase, width: '110px' },
-  { ...progress, title: 'Done', width: '60px' },
-  { ...deadline, width: '108px' },
+  { ...name, title: 'Name and phase', width: 'minmax(120px, 2fr)' },
+  { ...progress, title: 'Done', width: '66px' },
+  { ...deadline, width: '100px' },
 ];

@@ -54,14 +54,11 @@ function mayMeet(job: Job): boolean {
 
 export type Tone = 'good' | 'warn' | 'bad' | 'muted';
 
-// Tight: less is left than a tenth of the time it was given.
-const tightShare = 0.1;
-
-export function slackTone(job: Job, now: number): Tone {
-  const { deadline, slack, submitted } = factsOf(job);
+// A colour only for what asks for attention: a plan that leaves little slack is a plan that holds.
+export function slackTone(job: Job, now: number): Tone | undefined {
+  const { deadline, slack } = factsOf(job);
   if (!isOver(job.phase) && (job.at_risk || now > deadline)) return 'bad';
   if (Number.isNaN(slack)) return 'muted';
   if (slack < 0) return 'bad';
-  if (isOver(job.phase)) return 'muted';
-  return slack < ((deadline - submitted) / 1000) * tightShare ? 'warn' : 'good';
+  return isOver(job.phase) ? 'muted' : undefined;
 }
