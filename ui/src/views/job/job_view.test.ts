@@ -71,6 +71,12 @@ test('pointing tells the step that holds then', () => {
   expect(stepAt(line, 900)).toBeUndefined();
 });
 
+test('a plan without steps says so', () => {
+  const { plans } = told();
+  const steps = reasonSteps(job(), told({ plans: [{ ...plans![0], steps: [] }] }), 1_500_000);
+  expect(steps.flatMap(({ lines }) => lines)).toContain('Nothing is planned for it.');
+});
+
 test('the chain of reasons has every decision in its order', () => {
   const steps = reasonSteps(job({ curve: { origin: 'stated', rates: { 2: 21.4, 1: 11.2 } } }), told({ made_room: ['a', 'b', 'c', 'd', 'e', 'f'], warned_s: 1400, expected_late_s: 2300 }), 1_500_000);
   expect(steps.map(({ title }) => title)).toEqual(['Submitted', 'Promised', 'Got its first 2 GPUs', 'Planned anew', 'Grew from 2 to 4 GPUs', 'Promise at risk']);

@@ -84,6 +84,7 @@ function someOf(names: readonly string[]): string {
 
 const mostPlanSteps = 6;
 function planText(plan: Plan, clock: Clock): string {
+  if (plan.steps.length === 0) return 'Nothing is planned for it.';
   const parts = plan.steps.map(({ from_s, gpus }) => `${countOf(gpus, 'GPU')} from ${clock(from_s)}`);
   const more = parts.length - mostPlanSteps;
   return `The plan: ${parts.slice(0, mostPlanSteps).join(', ')}${more > 0 ? ` and ${countOf(more, 'more step')}` : ''}; it ends at ${clock(plan.end_s)}.`;
