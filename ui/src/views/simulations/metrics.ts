@@ -61,7 +61,7 @@ export type Verdict = 'better' | 'worse' | 'same' | 'other';
 
 export function verdict(metric: Metric, a: number | null | undefined, b: number | null | undefined): Verdict {
   if (a === null || b === null || a === undefined || b === undefined) return 'other';
-  if (isSame(a, b)) return 'same';
+  if (looksSame(metric, a, b)) return 'same';
   if (metric.better === 'neither') return 'other';
   return (b > a) === (metric.better === 'more') ? 'better' : 'worse';
 }
@@ -71,8 +71,13 @@ function isSame(a: number, b: number): boolean {
   return Math.abs(a - b) <= 1e-4 + 1e-9 * Math.max(Math.abs(a), Math.abs(b));
 }
 
+// No "−0 % worse": what reads as the same counts as the same.
+function looksSame(metric: Metric, a: number, b: number): boolean {
+  return isSame(a, b) || metric.text(a) === metric.text(b);
+}
+
 export function differenceText(metric: Metric, a: number, b: number): string {
-  const difference = isSame(a, b) ? 0 : b - a;
+  const difference = looksSame(metric, a, b) ? 0 : b - a;
   const sign = difference > 0 ? '+' : '−';
   return difference === 0 ? '±0' : sign + metric.text(Math.abs(difference));
 }

@@ -117,6 +117,8 @@ test('says which direction is better', () => {
   expect(verdict(of('mean_jct_s'), 2, 2)).toBe('same');
   expect(verdict(of('mean_jct_s'), 19176.5173, 19176.517344552332)).toBe('same');
   expect(differenceText(of('mean_jct_s'), 19176.5173, 19176.517344552332)).toBe('±0');
+  expect(verdict(of('utilisation_percent'), 99.12, 99.11)).toBe('same'); // both read 99.1 %
+  expect(differenceText(of('utilisation_percent'), 99.12, 99.11)).toBe('±0');
   expect(verdict(of('gpu_hours'), 1, 2)).toBe('other');
   expect(verdict(of('met'), null, 2)).toBe('other');
   expect(differenceText(of('met'), 23, 12)).toBe('−11');
