@@ -12,7 +12,7 @@ const order = Object.keys(schema.properties) as FieldName[];
 const compact: ReadonlySet<FieldName> = new Set(['command', 'throughput', 'warm_start']); // [a, b] and {1: 2}
 
 export function hintOf(field: FieldName): string {
-  return schema.properties[field].description;
+  return schema.properties[field].description.replaceAll('`', '');
 }
 export function isField(name: string): name is FieldName {
   return name in schema.properties;
