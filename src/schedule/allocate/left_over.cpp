@@ -82,6 +82,11 @@ class LeftOvers {
     return ablation_.lends_left_overs || !share.job->is_promised() || share.job->is_at_risk;
   }
 
+  // It will get GPUs that are promised to it, in time.
+  bool has_plan(const TrainingJob& job) const {
+    return job.is_promised() && !job.is_at_risk && job.timeline.end > now_;
+  }
+
   bool is_free_for(Share& share, GpuBlock block) {
     if (!share.block.is_none()) map_.give_back(share.block);
     const bool is_free = map_.is_free(block);
@@ -113,9 +118,9 @@ class LeftOvers {
     if (map_.free_count() == 0 && lenders_.empty()) return;
     std::vector<Share*> idle;
     for (Share& share : shares_) {
-      // What must run in one piece waits for GPUs that nobody takes away again.
-      const bool waits =
-          share.job->spec->in_one_piece && share.job->is_promised() && !share.job->is_at_risk;
+      // What must run in one piece waits for GPUs that nobody takes away again: those of its plan,
+      // unless it has outlived that.
+      const bool waits = share.job->spec->in_one_piece && has_plan(*share.job);
       if (share.block.is_none() && !waits && may_borrow(share)) idle.push_back(&share);
     }
     const auto rank = [&](const Share& share) {
@@ -158,7 +163,7 @@ class LeftOvers {
   }
   bool can_afford(Share& share, Time there) const {
     const TrainingJob& job = *share.job;
-    if (!job.is_promised() || job.is_at_risk) return true;
+    if (!has_plan(job)) return true;
     if (!share.surplus) share.surplus = surplus(job, now_);
     Work lost = planned_work(job, now_, there);
     if (const GpuBlock back = job.timeline.block_at(there); !back.is_none()) {

@@ -495,6 +495,33 @@ TEST(TrainingCore, AJobThatHasDoneAllItsStepsKeepsItsTurnUntilItEnds) {
   }
 }
 
+// A program that takes longer than it said gives its GPUs to whom they were promised, and gets others later.
+TEST(TrainingCore, AProgramThatOutlivesItsPlanIsNotForgotten) {
+  History history{"weir", 1, 1};
+  TrainingSpec spec = a_spec(kLinear, 1000, 1400);  // 100 s
+  spec.is_rigid = true;
+  spec.asked_gpus = 1;
+  spec.in_one_piece = true;
+  history.tell(TrainingSubmitted{spec});
+  history.tell(TrainingSubmitted{spec});
+  history.tell(TimerFired{});
+  const auto has_gpus = [&](std::uint64_t job) {
+    return !history.state().job(JobId{job}).block.is_none();
+  };
+  ASSERT_TRUE(has_gpus(1));
+  ASSERT_TRUE(history.state().job(JobId{2}).is_promised());
+  history.now = std::max(history.state().job(JobId{1}).timeline.end,
+                         history.state().job(JobId{2}).timeline.steps.front().from);
+  history.tell(TimerFired{});
+  ASSERT_TRUE(has_gpus(2)) << "as promised";
+  ASSERT_FALSE(has_gpus(1));
+  history.now += from_seconds(50);
+  history.tell(JobFinished{JobId{2}});
+  history.now += from_seconds(1);
+  history.tell(TimerFired{});
+  EXPECT_TRUE(has_gpus(1));
+}
+
 TEST(TrainingCore, AJobThatWaitsForACurveCanFail) {
   History history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
