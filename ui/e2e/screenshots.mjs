@@ -24,14 +24,13 @@ function simulations(server) {
 
 function views(server, shown, reports) {
   let evaluations = 0;
-  const yaml = 'name: bert-finetune-2\ncommand: [python3, train.py]\ndirectory: /srv/bert\niterations: 60000\nbatch: 256\nthroughput: {1: 55, 2: 104, 4: 197, 8: 372}\ndeadline: 90m\nreports_progress: true\nretries: 2\n';
+  const yaml = 'name: bert-finetune-2\ncommand: [python3, train.py]\ndirectory: /srv/bert\niterations: 60000\nbatch: 256\nthroughput: {1: 55, 2: 104, 4: 197, 8: 372}\ndeadline: 3h\nreports_progress: true\nretries: 2\n';
   const type = (text) => async (page) => {
     await page.getByLabel('The job as YAML').fill(text);
     await page.getByRole('heading', { level: 2, name: /^Would be|mistake/ }).waitFor();
     await page.evaluate(() => { document.activeElement.blur(); document.querySelector('main').scrollTo(0, 0); window.scrollTo(0, 0); });
   };
   return {
-    'sign-in': { address: '/', isSignedOut: true },
     overview: {
       address: '/?range=15m',
       async prepare(page) { // the page shows decisions from now on: there are to be some
@@ -40,15 +39,10 @@ function views(server, shown, reports) {
         await page.getByRole('log').getByRole('listitem').nth(2).waitFor();
       },
     },
-    jobs: { address: '/jobs' },
     job: { address: `/jobs/${shown.elastic}`, isLong: true },
-    'job-at-risk': { address: `/jobs/${shown.atRisk}`, isLong: true },
-    'job-refused': { address: `/jobs/${shown.refused}` },
+    jobs: { address: '/jobs' },
     cluster: { address: '/cluster' },
-    'cluster-node': { address: '/cluster/cedar?colour=promise' },
-    'cluster-table': { address: '/cluster?as=table' },
     submit: { address: '/submit', prepare: type(yaml) },
-    'submit-mistakes': { address: '/submit', prepare: type('name: two words\ncommand: python3 train.py\ngpus: 3\ndeadline: 6h\nduration: 2h\n') },
     simulations: {
       address: '/simulations', isLong: true,
       async prepare(page) {
@@ -56,13 +50,19 @@ function views(server, shown, reports) {
         await page.getByRole('heading', { level: 2, name: 'A and B beside each other' }).waitFor();
       },
     },
+    'job-at-risk': { address: `/jobs/${shown.atRisk}`, isLong: true },
+    'job-refused': { address: `/jobs/${shown.refused}` },
+    'cluster-node': { address: '/cluster/cedar?colour=promise' },
+    'cluster-table': { address: '/cluster?as=table' },
+    'submit-mistakes': { address: '/submit', prepare: type('name: two words\ncommand: python3 train.py\ngpus: 3\ndeadline: 6h\nduration: 2h\n') },
+    'sign-in': { address: '/', isSignedOut: true },
     keys: { address: '/jobs', async prepare(page) { await page.keyboard.press('?'); await page.getByRole('dialog').waitFor(); } },
   };
 }
 
 async function photograph(chromium, server, view, theme, size) {
   const context = await chromium.browser.newContext({ viewport: sizes[size], colorScheme: theme, baseURL: server.url, reducedMotion: 'reduce' });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   if (!view.isSignedOut) await context.addInitScript((token) => sessionStorage.setItem('weir.token', token), server.token);
   const page = await context.newPage();
   await page.goto(view.address);
@@ -95,9 +95,9 @@ try {
   const all = views(server, shown, simulations(server));
   mkdirSync(folder, { recursive: true });
   for (const file of readdirSync(folder)) rmSync(path.join(folder, file));
+  const kinds = ['light', 'dark'].flatMap((theme) => Object.keys(sizes).map((size) => [theme, size]));
   for (const [name, view] of Object.entries(all))
-    for (const theme of ['light', 'dark'])
-      for (const size of Object.keys(sizes)) writeFileSync(path.join(folder, `${name}-${theme}-${size}.webp`), await photograph(chromium, server, view, theme, size));
+    await Promise.all(kinds.map(async ([theme, size]) => writeFileSync(path.join(folder, `${name}-${theme}-${size}.webp`), await photograph(chromium, server, view, theme, size))));
   const files = readdirSync(folder);
   const bytes = files.reduce((sum, file) => sum + statSync(path.join(folder, file)).size, 0);
   console.log(`${files.length} pictures, ${(bytes / 1e6).toFixed(2)} MB, in ${path.relative(process.cwd(), folder)}`);

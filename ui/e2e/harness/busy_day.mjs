@@ -66,19 +66,19 @@ export async function playBusyDay(server) {
   for (const name of ['tokenize-wiki', 'eval-nightly', 'export-onnx']) await submit(program(name, 5, { deadline: '3m' }));
   await submit({ name: 'lint-config', command: 'echo config.yaml:14: unknown key; exit 2' });
   await submit(training(server, 'resnet-sweep-1', { minutes: 0.5, gpus: 2, deadline: '6m' }));
-  const elastic = (await submit(training(server, 'bert-finetune', { minutes: 14, gpus: 4, deadline: '35m', rate: 55 }))).id;
+  const elastic = (await submit(training(server, 'bert-finetune', { minutes: 60, gpus: 4, deadline: '140m', rate: 55 }))).id;
   // Half as fast as it said, and it can use no more GPUs.
-  const atRisk = (await submit(training(server, 'clip-distill', { minutes: 9, gpus: 2, deadline: '12m', truly: 18, sizes: [1, 2] }))).id;
-  for (const i of [2, 3]) await submit(training(server, `resnet-sweep-${i}`, { minutes: 9 + i, gpus: 2, deadline: `${18 + 4 * i}m` }));
-  await submit(training(server, 'speech-large', { minutes: 18, gpus: 4, deadline: '55m', rate: 24 }));
+  const atRisk = (await submit(training(server, 'clip-distill', { minutes: 30, gpus: 2, deadline: '40m', truly: 18, sizes: [1, 2] }))).id;
+  for (const i of [2, 3]) await submit(training(server, `resnet-sweep-${i}`, { minutes: 30 + i, gpus: 2, deadline: `${60 + 8 * i}m` }));
+  await submit(training(server, 'speech-large', { minutes: 40, gpus: 4, deadline: '110m', rate: 24 }));
   await submit(held(server, 'notebook-ada', { gpus: 1 }));
   await submit(held(server, 'notebook-emil', { gpus: 1 }));
   await isOver('resnet-sweep-1');
   await submit(program('ads-ranking-eval', 25, { gpus: 8, deadline: '4m' }));
   await isOver('ads-ranking-eval');
-  const refused = (await submit(program('board-demo', 600, { gpus: 4, deadline: '8m' }))).id;
+  const refused = (await submit(program('board-demo', 1500, { gpus: 4, deadline: '20m' }))).id;
   for (const [name, gpus] of [['gpt2-pretrain', 16], ['vit-ablation-a', 8], ['vit-ablation-b', 8]]) await submit(program(name, 1200, { gpus }));
-  await submit(program('weekly-report', 600, { gpus: 4, deadline: '20m', kind: 'soft' }));
+  await submit(program('weekly-report', 1500, { gpus: 4, deadline: '45m', kind: 'soft' }));
   const cancelled = await submit(held(server, 'typo-in-config', { gpus: 1 }));
   await server.call(`/v1/jobs/${cancelled.id}/cancel`, { method: 'POST' });
   await eventually('a promise is at risk', async () => (await server.job(atRisk)).at_risk === true, { timeout: 240_000 });
