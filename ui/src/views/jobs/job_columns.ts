@@ -32,7 +32,7 @@ const progress: JobColumn = {
 };
 const deadline = timeColumn('deadline', 'Deadline', '94px', (job) => factsOf(job).deadline);
 const slack: JobColumn = {
-  key: 'slack', title: 'Slack', width: '72px', isNumber: true, hint: 'From its finish, as it is expected or was, to the deadline',
+  key: 'slack', title: 'Slack', width: '84px', isNumber: true, hint: 'From its finish, as it is expected or was, to the deadline',
   text: (job) => durationText(factsOf(job).slack),
   value: (job) => orNull(factsOf(job).slack),
 };
