@@ -83,7 +83,7 @@ async function photograph(chromium, server, view, theme, size) {
 // Chromium makes WebP itself, a third of a PNG's size.
 async function webp(page) {
   const debug = await page.context().newCDPSession(page);
-  const { data } = await debug.send('Page.captureScreenshot', { format: 'webp', quality: 82 });
+  const { data } = await debug.send('Page.captureScreenshot', { format: 'webp', quality: 70 });
   return Buffer.from(data, 'base64');
 }
 

@@ -66,9 +66,9 @@ export async function playBusyDay(server) {
   for (const name of ['tokenize-wiki', 'eval-nightly', 'export-onnx']) await submit(program(name, 5, { deadline: '3m' }));
   await submit({ name: 'lint-config', command: 'echo config.yaml:14: unknown key; exit 2' });
   await submit(training(server, 'resnet-sweep-1', { minutes: 0.5, gpus: 2, deadline: '6m' }));
-  const elastic = (await submit(training(server, 'bert-finetune', { minutes: 60, gpus: 4, deadline: '140m', rate: 55 }))).id;
+  const elastic = (await submit(training(server, 'bert-finetune', { minutes: 28, gpus: 4, deadline: '70m', rate: 55 }))).id;
   // Half as fast as it said, and it can use no more GPUs.
-  const atRisk = (await submit(training(server, 'clip-distill', { minutes: 30, gpus: 2, deadline: '40m', truly: 18, sizes: [1, 2] }))).id;
+  const atRisk = (await submit(training(server, 'clip-distill', { minutes: 18, gpus: 2, deadline: '24m', truly: 18, sizes: [1, 2] }))).id;
   for (const i of [2, 3]) await submit(training(server, `resnet-sweep-${i}`, { minutes: 30 + i, gpus: 2, deadline: `${60 + 8 * i}m` }));
   await submit(training(server, 'speech-large', { minutes: 40, gpus: 4, deadline: '110m', rate: 24 }));
   await submit(held(server, 'notebook-ada', { gpus: 1 }));
