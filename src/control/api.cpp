@@ -27,6 +27,7 @@ using transport::Responder;
 constexpr std::size_t kLongestKey = 128;
 constexpr std::size_t kEntriesAtOnce = 256;
 constexpr std::size_t kMostEntriesOfAJob = 20'000;
+constexpr std::int64_t kMostEarlierRecords = 10'000;
 constexpr std::int64_t kMostJobsPerPage = 1000;
 constexpr std::int64_t kMostLogBytes = 1 << 20;
 
@@ -581,8 +582,9 @@ void Api::change_node(Request request, Responder responder, bool is_drain) {
 
 void Api::events(Request request, Responder responder) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  QueryReader query{request, {"after", "job"}};
+  QueryReader query{request, {"after", "last", "job"}};
   auto after = query.number("after", -1, 0, kMost);
+  const auto last_records = query.number("last", 0, 0, kMostEarlierRecords);
   const auto job = query.number("job", 0, 1, kMost);
   if (query.is_refused(responder)) return;
   if (const auto last = request.headers.find("Last-Event-ID")) {
@@ -593,7 +595,10 @@ void Api::events(Request request, Responder responder) {
     }
     after = *number;
   }
-  const auto start = after < 0 ? hub_->end().record : static_cast<std::uint64_t>(after);
+  const std::uint64_t end = hub_->end().record;
+  const std::uint64_t start = after >= 0
+                                  ? static_cast<std::uint64_t>(after)
+                                  : end - std::min(end, static_cast<std::uint64_t>(last_records));
   std::optional<JobId> only;
   if (job > 0) only = JobId{static_cast<std::uint64_t>(job)};
   hub_->watch(responder.stream(transport::event_stream_head()), start, only);

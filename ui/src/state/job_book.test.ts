@@ -31,3 +31,16 @@ test('forgets the oldest that are over when there are too many, and never one th
   expect(book.isPartial).toBe(true);
   expect(book.list().filter(({ phase }) => phase === 'running')).toHaveLength(100);
 });
+
+test('whatever comes in whatever order, the list is that of a plain map', () => {
+  let seed = 7;
+  const random = (below: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
+  const book = new JobBook(1_000_000);
+  const plain = new Map<number, Job>();
+  for (let round = 0; round < 300; ++round) {
+    const some = Array.from({ length: random(6) }, () => job(1 + random(80), random(2) === 0 ? 'running' : 'finished'));
+    for (const one of some) plain.set(one.id, one);
+    book.take(some);
+    expect(book.list()).toEqual([...plain.values()].sort((a, b) => b.id - a.id));
+  }
+});

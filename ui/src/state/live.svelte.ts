@@ -14,10 +14,13 @@ import { session } from './session.svelte';
 const changesEvery = 300; // ms
 const figuresEvery = 1000;
 const quietEvery = 5000; // without events: expected times move on, too
-const jobsPerPage = 1000;
+const jobsPerPage = 1000; // of changes
+const olderPerPage = 500; // small, so that reading one is not felt
+const firstThings = 1500; // ms for what the view itself asks for, before older jobs are fetched
 const longestPause = 5000; // between two attempts to connect
 const goodWhile = 5000; // a connection that lasted so long was a good one
 const mostActivity = 200;
+const earlier = 500; // records from before the page was opened
 const silence = 25_000; // heartbeats come every 15 s
 const hiddenFor = 30_000; // then a tab in the background lets go
 const notOver = ['running', 'queued', 'waiting', 'paused'] as const;
@@ -131,7 +134,7 @@ class Live {
     try {
       const resume: Record<string, string> = this.lastEvent === '' ? {} : { 'Last-Event-ID': this.lastEvent };
       const tooLong = setTimeout(() => giveUp.abort(), silence);
-      const answer = await bound.stream('/v1/events', resume, giveUp.signal);
+      const answer = await bound.stream(`/v1/events?last=${earlier}`, resume, giveUp.signal);
       clearTimeout(tooLong);
       const reading = readEvents(answer, { onSign: () => undefined, onEvents: (events) => this.hear(events) }, giveUp, silence);
       reading.catch(() => undefined).finally(() => giveUp.abort());
@@ -216,6 +219,7 @@ class Live {
 
   private async loadOlder(mine: number, api: ApiClient, after: number): Promise<void> {
     try {
+      await pauseFor(firstThings);
       // All that are not over, however old; then as many others as there is room for.
       for (const phase of notOver) await this.loadPages(mine, api, { phase }, undefined);
       await this.loadPages(mine, api, {}, after);
@@ -230,12 +234,13 @@ class Live {
 
   private async loadPages(mine: number, api: ApiClient, query: { phase?: string }, after: number | undefined): Promise<void> {
     for (let next = after; ;) {
-      const page = await api.jobs({ limit: jobsPerPage, after: next, ...query });
+      const page = await api.jobs({ limit: olderPerPage, after: next, ...query });
+      await pauseFor(20); // reading the page and showing it are two tasks
       if (mine !== this.generation) return;
       this.takeUnknown(page.jobs);
       next = page.next;
       if (next === undefined) return;
-      if (query.phase === undefined && this.book.size >= this.book.most - jobsPerPage) {
+      if (query.phase === undefined && this.book.size >= this.book.most - olderPerPage) {
         this.book.isPartial = true;
         return;
       }
@@ -258,6 +263,8 @@ class Live {
         this.lastEvent = '';
         throw new Error('the store has changed');
       }
+      await pauseFor(0); // reading the page and showing it are two tasks
+      if (mine !== this.generation) return;
       this.book.take(page.jobs);
       changed += page.jobs.length;
       after = page.next;
