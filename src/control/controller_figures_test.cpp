@@ -14,6 +14,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::BusyLoop;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -360,11 +361,10 @@ TEST(Progress, TheLastNewsAndTheEndInOneBatchAreOnePoint) {
   rig.settle();
   rig.report(job, 1, RunReady{});
   rig.pass(seconds{20});
-  std::promise<void> go_on;
-  rig.controller().nodes([wait = go_on.get_future().share()](const auto&) { wait.wait(); });
+  BusyLoop loop{rig.controller()};
   rig.engine().report(job, 1, told(59'999, 20, 0.125));
   rig.engine().report(job, 1, RunEnded{RunEndKind::exited, 0, "exit code 0"});
-  go_on.set_value();
+  loop.end();
   rig.nodes();
   const auto points = progress_of(rig, job);
   ASSERT_THAT(points, SizeIs(2));

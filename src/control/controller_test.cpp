@@ -12,6 +12,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::BusyLoop;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -26,30 +27,6 @@ using Kind = SubmitAnswer::Kind;
 constexpr const char* kSixMinutes =
     R"({"name":"six","command":["x"],"duration":"6m","deadline":"10m"})";
 constexpr const char* kWhenever = R"({"name":"whenever","command":["x"],"duration":"6m"})";
-
-// Keeps the loop busy, so that what is asked meanwhile comes to it in one batch.
-class BusyLoop {
- public:
-  explicit BusyLoop(Controller& controller) {
-    std::promise<void> begun;
-    controller.nodes([&begun, go_on = go_on_.get_future().share()](const auto&) {
-      begun.set_value();
-      go_on.wait();
-    });
-    begun.get_future().wait();
-  }
-  ~BusyLoop() {
-    if (!is_over_) end();
-  }
-  void end() {
-    is_over_ = true;
-    go_on_.set_value();
-  }
-
- private:
-  std::promise<void> go_on_;
-  bool is_over_ = false;
-};
 
 std::string training(const std::string& name, const std::string& more) {
   return R"({"name":")" + name + R"(","command":["x"],"iterations":6000,"throughput":{"1":10})" +

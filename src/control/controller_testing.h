@@ -157,6 +157,30 @@ inline Submission submission_of(const std::string& json, const std::string& key 
   return made;
 }
 
+// Keeps the loop busy, so that what is asked meanwhile comes to it in one batch.
+class BusyLoop {
+ public:
+  explicit BusyLoop(Controller& controller) {
+    std::promise<void> begun;
+    controller.nodes([&begun, go_on = go_on_.get_future().share()](const auto&) {
+      begun.set_value();
+      go_on.wait();
+    });
+    begun.get_future().wait();
+  }
+  ~BusyLoop() {
+    if (!is_over_) end();
+  }
+  void end() {
+    is_over_ = true;
+    go_on_.set_value();
+  }
+
+ private:
+  std::promise<void> go_on_;
+  bool is_over_ = false;
+};
+
 // A whole control plane without sockets and processes. One rig lives through restarts of the loop.
 class Rig {
  public:
