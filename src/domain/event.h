@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "domain/curve.h"
 #include "domain/ids.h"
+#include "domain/observed.h"
 #include "domain/placement.h"
 #include "domain/shape.h"
 #include "domain/time.h"
@@ -51,6 +53,26 @@ struct ForeignUseObserved {
   NodeId node;
   GpuMask gpus;
   friend bool operator==(const ForeignUseObserved&, const ForeignUseObserved&) = default;
+};
+
+// Nodes of a cluster that another scheduler runs: new ones, and ones that are not what they were.
+struct NodesObserved {
+  std::vector<ObservedNode> nodes;
+  friend bool operator==(const NodesObserved&, const NodesObserved&) = default;
+};
+
+// Another scheduler has a task to place. The core gives it its id.
+struct TaskObserved {
+  Shape shape;
+  friend bool operator==(const TaskObserved&, const TaskObserved&) = default;
+};
+
+// Another scheduler has placed the task there. No GPUs named: the node chooses, nobody knows which.
+struct PlacementObserved {
+  JobId job;
+  NodeId node;
+  GpuMask gpus;
+  friend bool operator==(const PlacementObserved&, const PlacementObserved&) = default;
 };
 
 // A user wants a model trained. The core gives the job its id.
@@ -125,7 +147,8 @@ struct Event {
   Time at;
   std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned, TrainingSubmitted, JobCancelled,
                RanksReady, RanksFailed, ProgressReported, CurveUpdated, NodeDrained,
-               ForeignUseObserved, TimerFired, JobFailed, RescaleCostMeasured, ClockStepped>
+               ForeignUseObserved, TimerFired, JobFailed, RescaleCostMeasured, ClockStepped,
+               NodesObserved, TaskObserved, PlacementObserved>
       what;
 };
 

@@ -78,6 +78,10 @@ std::string to_string(const Reason& reason) {
       return "cancelled by its user";
     case ReasonCode::failed:
       return "its processes failed";
+    case ReasonCode::observed:
+      return "the cluster's own scheduler did it";
+    case ReasonCode::overcommitted:
+      return fmt::format("node {} is said to run it, but has no such GPUs free", reason.detail);
   }
   return "unknown reason";
 }

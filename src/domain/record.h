@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "domain/ids.h"
+#include "domain/observed.h"
 #include "domain/placement.h"
 #include "domain/shape.h"
 #include "domain/target_workload.h"
@@ -56,6 +58,8 @@ enum class ReasonCode : std::uint8_t {
   foreign_use,          // somebody else uses its GPUs
   cancelled,            // the user said so
   failed,               // its processes failed and it is not tried again
+  observed,             // another scheduler said so
+  overcommitted,        // observed on a node that has no such GPUs free; detail: the id of the node
 };
 
 struct Reason {
@@ -112,6 +116,12 @@ struct NodeClosed {
 struct NodeOpened {
   NodeIndex node;
   friend bool operator==(const NodeOpened&, const NodeOpened&) = default;
+};
+
+// These nodes are there, as they are now; what runs on them still does.
+struct NodesKnown {
+  std::shared_ptr<const std::vector<ObservedNode>> nodes;
+  friend bool operator==(const NodesKnown& a, const NodesKnown& b) { return *a.nodes == *b.nodes; }
 };
 
 // The scheduler expects another mix of tasks from now on.
@@ -253,7 +263,7 @@ struct Record {
                NodeClosed, NodeOpened, TargetWorkloadRevised, TrainingAccepted, PromiseMade,
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
-               ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen>
+               ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen, NodesKnown>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

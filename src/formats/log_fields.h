@@ -160,6 +160,15 @@ inline constexpr auto kFields<RescaleCostAdopted> =
     std::tuple{Field{"base", &RescaleCostAdopted::base},
                Field{"per_doubling", &RescaleCostAdopted::per_doubling}};
 template <>
+inline constexpr auto kFields<ObservedNode> =
+    std::tuple{Field{"id", &ObservedNode::id},          Field{"name", &ObservedNode::name},
+               Field{"pool", &ObservedNode::pool},      Field{"model", &ObservedNode::model},
+               Field{"cpu_milli", &ObservedNode::cpu},  Field{"memory_mib", &ObservedNode::memory},
+               Field{"gpus", &ObservedNode::gpu_count}, Field{"model_id", &ObservedNode::model_id},
+               Field{"is_up", &ObservedNode::is_up}};
+template <>
+inline constexpr auto kFields<NodesKnown> = std::tuple{Field{"nodes", &NodesKnown::nodes}};
+template <>
 inline constexpr auto kFields<ClockStepSeen> = std::tuple{Field{"by", &ClockStepSeen::by}};
 
 // Events.
@@ -204,6 +213,14 @@ inline constexpr auto kFields<RescaleCostMeasured> =
     std::tuple{Field{"base", &RescaleCostMeasured::base},
                Field{"per_doubling", &RescaleCostMeasured::per_doubling}};
 template <>
+inline constexpr auto kFields<NodesObserved> = std::tuple{Field{"nodes", &NodesObserved::nodes}};
+template <>
+inline constexpr auto kFields<TaskObserved> = std::tuple{Field{"shape", &TaskObserved::shape}};
+template <>
+inline constexpr auto kFields<PlacementObserved> =
+    std::tuple{Field{"job", &PlacementObserved::job}, Field{"node", &PlacementObserved::node},
+               Field{"gpus", &PlacementObserved::gpus}};
+template <>
 inline constexpr auto kFields<ClockStepped> = std::tuple{Field{"by", &ClockStepped::by}};
 
 template <class T>
@@ -240,7 +257,7 @@ static_assert(knows_all_members<Reason>() && knows_all_members<Shape>() &&
                   knows_all_members<ExpectedShape>() && knows_all_members<TargetWorkload>() &&
                   knows_all_members<Placement>() && knows_all_members<CurveKey>() &&
                   knows_all_members<TrainingSpec>() && knows_all_members<GpuBlock>() &&
-                  knows_all_members<Timeline>(),
+                  knows_all_members<Timeline>() && knows_all_members<ObservedNode>(),
               "the log does not know a member of what records are made of");
 
 }  // namespace weir::formats::log

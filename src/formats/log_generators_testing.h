@@ -212,6 +212,34 @@ template <>
 inline NodeDrained any_of_type() {
   return {any_id<NodeId>()};
 }
+inline ObservedNode any_observed_node() {
+  return {any_id<NodeId>(),
+          any_text(),
+          any_text(),
+          any_text(),
+          any_id<MilliCpu>(),
+          any_id<Mebibytes>(),
+          any_number<std::int32_t>(),
+          GpuModelId{any_number<std::uint8_t>()},
+          *rc::gen::arbitrary<bool>()};
+}
+template <>
+inline NodesObserved any_of_type() {
+  return {any_vector<ObservedNode>(any_observed_node)};
+}
+template <>
+inline NodesKnown any_of_type() {
+  return {std::make_shared<const std::vector<ObservedNode>>(
+      any_vector<ObservedNode>(any_observed_node))};
+}
+template <>
+inline TaskObserved any_of_type() {
+  return {free_shape()};
+}
+template <>
+inline PlacementObserved any_of_type() {
+  return {any_id<JobId>(), any_id<NodeId>(), GpuMask{any_number<std::uint16_t>()}};
+}
 template <>
 inline ForeignUseObserved any_of_type() {
   return {any_id<NodeId>(), GpuMask{any_number<std::uint16_t>()}};

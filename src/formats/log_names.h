@@ -68,6 +68,15 @@ template <>
 inline constexpr std::string_view kTypeName<ClockStepSeen> = "clock_step_seen";
 
 template <>
+inline constexpr std::string_view kTypeName<NodesKnown> = "nodes_known";
+
+template <>
+inline constexpr std::string_view kTypeName<NodesObserved> = "nodes_observed";
+template <>
+inline constexpr std::string_view kTypeName<TaskObserved> = "task_observed";
+template <>
+inline constexpr std::string_view kTypeName<PlacementObserved> = "placement_observed";
+template <>
 inline constexpr std::string_view kTypeName<JobSubmitted> = "job_submitted";
 template <>
 inline constexpr std::string_view kTypeName<JobFinished> = "job_finished";
@@ -171,6 +180,10 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "cancelled";
     case ReasonCode::failed:
       return "failed";
+    case ReasonCode::observed:
+      return "observed";
+    case ReasonCode::overcommitted:
+      return "overcommitted";
   }
   return {};
 }

@@ -73,6 +73,7 @@ class Reader {
   bool take(RawJson& value) { return json_.skip_value(value.text) || not_json(); }
   bool take(SchemaNumber&);
   bool take(GpuMask& mask) { return take(mask.bits); }
+  bool take(GpuModelId& model) { return take(model.value); }
   bool take(GpuModelSet& models);
   template <class Tag, class Rep>
   bool take(Id<Tag, Rep>& id) {

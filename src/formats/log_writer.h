@@ -45,6 +45,7 @@ class Writer {
     fmt::format_to(std::back_inserter(line_), "\"{}\"", work.femto_iterations);
   }
   void put(GpuMask mask) { put(mask.bits); }
+  void put(GpuModelId model) { put(model.value); }
   void put(GpuModelSet models) { put(models.bits()); }
   template <class Tag, class Rep>
   void put(Id<Tag, Rep> id) {

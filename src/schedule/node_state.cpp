@@ -80,6 +80,10 @@ bool is_valid_choice(const NodeState& node, const Shape& shape, GpuMask gpus) {
 
 void take(NodeState& node, const Shape& shape, GpuMask gpus) {
   assert(is_valid_choice(node, shape, gpus) && "a placement must fit the node it is made on");
+  occupy(node, shape, gpus);
+}
+
+void occupy(NodeState& node, const Shape& shape, GpuMask gpus) {
   node.free_cpu -= shape.cpu;
   node.free_memory -= shape.memory;
   if (shape.is_cpu_only()) return;

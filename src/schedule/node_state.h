@@ -50,7 +50,10 @@ NodeState empty_state(const Node& node);
 bool fits(const NodeState& node, const Shape& shape);
 
 // Takes a task's resources. Requires: fits, and the mask names gpu_count GPUs with enough free.
+// Requires: is_valid_choice.
 void take(NodeState& node, const Shape& shape, GpuMask gpus);
+// The same for what runs there whether it fits or not. Requires: the GPUs have that much free.
+void occupy(NodeState& node, const Shape& shape, GpuMask gpus);
 // Gives them back. Requires: taken before, with the same arguments.
 void give_back(NodeState& node, const Shape& shape, GpuMask gpus);
 

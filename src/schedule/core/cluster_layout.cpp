@@ -20,6 +20,20 @@ std::int64_t tasks_on_empty_node(const NodeState& empty, const Shape& shape, std
   return std::min(tasks, empty.gpu_count * per_gpu / shape.gpu_count);
 }
 
+using ClassNumbers = std::map<NodeState, std::size_t, StateOrder>;
+
+// Adds a node to the classes and the supply.
+void count_node(ClusterLayout& layout, ClassNumbers& class_of, const NodeState& empty) {
+  const auto [at, is_new] = class_of.emplace(empty, layout.classes.size());
+  if (is_new) layout.classes.push_back(NodeClass{empty, 0});
+  ++layout.classes[at->second].count;
+  if (empty.gpu_count == 0) return;
+  auto& by_model = layout.supply.by_model;
+  if (by_model.size() <= empty.model.value) by_model.resize(empty.model.value + std::size_t{1});
+  by_model[empty.model.value] += kWholeGpu * empty.gpu_count;
+  layout.supply.total += kWholeGpu * empty.gpu_count;
+}
+
 }  // namespace
 
 std::int64_t ClusterLayout::room_when_empty(const Shape& shape, std::int64_t limit) const {
@@ -60,21 +74,37 @@ std::vector<std::uint32_t> cpu_per_gpu_order(const Cluster& cluster) {
 ClusterLayout make_layout(const Cluster& cluster, std::vector<std::uint32_t> order) {
   ClusterLayout layout;
   layout.supply.by_model.resize(cluster.models.size());
-  std::map<NodeState, std::size_t, StateOrder> class_of;
+  ClassNumbers class_of;
   for (std::uint32_t index = 0; index < order.size(); ++index) {
     const Node& node = cluster.nodes[order[index]];
     const NodeState empty = empty_state(node);
     layout.ids.push_back(node.id);
     layout.empty.push_back(empty);
     layout.index_of.emplace(node.id, NodeIndex{index});
-    const auto [at, is_new] = class_of.emplace(empty, layout.classes.size());
-    if (is_new) layout.classes.push_back(NodeClass{empty, 0});
-    ++layout.classes[at->second].count;
-    if (node.gpu_count > 0) layout.supply.by_model[node.model.value] += kWholeGpu * node.gpu_count;
-    layout.supply.total += kWholeGpu * node.gpu_count;
+    count_node(layout, class_of, empty);
   }
   layout.listed = std::move(order);
   return layout;
+}
+
+ClusterLayout with_nodes(const ClusterLayout& layout, const std::vector<ObservedNode>& nodes) {
+  ClusterLayout changed = layout;
+  for (const ObservedNode& node : nodes) {
+    const NodeIndex next{static_cast<std::uint32_t>(changed.ids.size())};
+    const auto [at, is_new] = changed.index_of.emplace(node.id, next);
+    if (is_new) {
+      changed.ids.push_back(node.id);
+      changed.listed.push_back(next.value);
+      changed.empty.emplace_back();
+    }
+    changed.empty[at->second.value] = empty_state(
+        Node{node.id, node.name, {}, node.cpu, node.memory, node.gpu_count, node.model_id});
+  }
+  changed.classes.clear();
+  changed.supply = {};
+  ClassNumbers class_of;
+  for (const NodeState& empty : changed.empty) count_node(changed, class_of, empty);
+  return changed;
 }
 
 }  // namespace weir::schedule

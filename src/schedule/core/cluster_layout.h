@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What never changes about the cluster while a core runs: the fixed node order, each node when
+// What hardly ever changes about the cluster while a core runs: the fixed node order, each node when
 // empty, and sums over them. Shared by a state and all its forks.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/cluster.h"
+#include "domain/observed.h"
 #include "schedule/place/placement_policy.h"
 
 namespace weir::schedule {
@@ -35,5 +36,8 @@ std::vector<std::uint32_t> cpu_per_gpu_order(const Cluster& cluster);
 
 // Requires: order is a permutation of the positions.
 ClusterLayout make_layout(const Cluster& cluster, std::vector<std::uint32_t> order);
+
+// Known nodes are replaced, new ones come last.
+ClusterLayout with_nodes(const ClusterLayout& layout, const std::vector<ObservedNode>& nodes);
 
 }  // namespace weir::schedule

@@ -122,7 +122,14 @@ bool Core::concerns_training(const Event& event) const {
     return is_training_node(drained->node);
   if (const auto* foreign = std::get_if<ForeignUseObserved>(&event.what))
     return is_training_node(foreign->node);
-  return !std::holds_alternative<JobSubmitted>(event.what);
+  if (const auto* cancelled = std::get_if<JobCancelled>(&event.what))
+    return !state_.knows(cancelled->job) || is_training_job(cancelled->job);
+  if (const auto* failed = std::get_if<JobFailed>(&event.what))
+    return !state_.knows(failed->job) || is_training_job(failed->job);
+  return !std::holds_alternative<JobSubmitted>(event.what) &&
+         !std::holds_alternative<NodesObserved>(event.what) &&
+         !std::holds_alternative<TaskObserved>(event.what) &&
+         !std::holds_alternative<PlacementObserved>(event.what);
 }
 
 std::vector<Record> Core::handle(const Event& event) {

@@ -20,6 +20,7 @@ enum class QueueRule : std::uint8_t {
   drop,      // it is rejected
   fifo,      // it waits; the first in the queue holds back all others
   backfill,  // it waits; any queued job that fits may start, in queue order
+  observe,   // another scheduler places jobs: nothing is decided, only what it does is recorded
 };
 
 std::vector<Record> decide(const State& state, Placer& placer, QueueRule rule, const Event& event);

@@ -72,6 +72,9 @@ void Placer::follow(const State& state, const Record& record) {
     index_.touch(closed->node);
   } else if (const auto* opened = std::get_if<NodeOpened>(&record.what)) {
     index_.touch(opened->node);
+  } else if (std::holds_alternative<NodesKnown>(record.what)) {
+    index_ = ScoreIndex{state.nodes};
+    prepare(state);
   } else if (std::holds_alternative<TargetWorkloadRevised>(record.what) && policy_.uses_target()) {
     prepare(state);
     index_.forget_scores();

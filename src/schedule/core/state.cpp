@@ -2,6 +2,7 @@
 #include "schedule/core/state.h"
 
 #include <cassert>
+#include <unordered_set>
 
 namespace weir::schedule {
 namespace {
@@ -24,9 +25,29 @@ class Evolution {
     job.phase = JobPhase::running;
     job.placements = record.placements;
     const Shape& shape = state_.shapes[job.shape.value];
+    const bool was_chosen = record_.reason.code != ReasonCode::observed;
     for (const Placement& placement : record.placements.all()) {
-      take(state_.nodes.at_for_write(placement.node.value), shape, placement.gpus);
+      NodeState& node = state_.nodes.at_for_write(placement.node.value);
+      was_chosen ? take(node, shape, placement.gpus) : occupy(node, shape, placement.gpus);
     }
+  }
+
+  void operator()(const NodesKnown& record) const {
+    state_.layout =
+        std::make_shared<const ClusterLayout>(with_nodes(*state_.layout, *record.nodes));
+    std::unordered_set<NodeIndex> replaced;
+    for (const ObservedNode& node : *record.nodes) {
+      const NodeIndex index = state_.layout->index_of.at(node.id);
+      NodeState now = state_.layout->empty[index.value];
+      now.is_up = node.is_up;
+      if (index.value == state_.nodes.size()) {
+        state_.nodes.push_back(now);
+      } else {
+        state_.nodes.at_for_write(index.value) = now;
+        replaced.insert(index);
+      }
+    }
+    if (!replaced.empty()) occupy_again(replaced);
   }
 
   void operator()(const JobQueued& record) const {
@@ -82,6 +103,17 @@ class Evolution {
 
  private:
   JobState& write(JobId job) const { return state_.jobs.at_for_write(State::position_of(job)); }
+
+  void occupy_again(const std::unordered_set<NodeIndex>& replaced) const {
+    for (std::size_t i = 0; i < state_.jobs.size(); ++i) {
+      const JobState& job = state_.jobs[i];
+      for (const Placement& placement : job.placements.all()) {
+        if (!replaced.contains(placement.node)) continue;
+        occupy(state_.nodes.at_for_write(placement.node.value), state_.shapes[job.shape.value],
+               placement.gpus);
+      }
+    }
+  }
 
   void end(JobId id, JobPhase phase) const {
     JobState& job = write(id);
