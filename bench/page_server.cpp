@@ -339,7 +339,7 @@ int main(int argc, char** argv) {
   api_options.store = store_options;
   api_options.story = cli::live_story_json;
   const auto api =
-      must(control::Api::make(std::move(api_options), *controller, *store, engine, metrics));
+      must(control::Api::make(std::move(api_options), *controller, *store, &engine, metrics));
   transport::HttpServerOptions http;
   http.port = options.port;
   http.default_headers = control::api_headers();

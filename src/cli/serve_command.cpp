@@ -340,7 +340,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       live_log_header((*controller)->config(), options.has("curves") ? options.text("curves") : "");
   api_options.store = store_options;
   api_options.story = live_story_json;
-  auto api = control::Api::make(std::move(api_options), **controller, **store, **engine, metrics);
+  auto api = control::Api::make(std::move(api_options), **controller, **store, engine->get(), metrics);
   if (!api) return tl::unexpected<Error>(std::move(api.error()));
   transport::HttpServerOptions http;
   http.port = static_cast<std::uint16_t>(options.integer("port"));

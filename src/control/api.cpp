@@ -162,32 +162,32 @@ transport::HeaderList api_headers() {
   return {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
 }
 
-Result<std::unique_ptr<Api>> Api::make(ApiOptions options, Controller& controller, Store& store,
-                                       Engine& engine, Metrics& metrics) {
+Result<std::unique_ptr<Api>> Api::make(ApiOptions options, LiveLoop& loop, Store& store,
+                                       Engine* engine, Metrics& metrics) {
   auto reader = StoreReader::open(options.store);
   if (!reader) return tl::unexpected<Error>(std::move(reader.error()));
   auto hub_reader = StoreReader::open(options.store);
   if (!hub_reader) return tl::unexpected<Error>(std::move(hub_reader.error()));
   auto story_reader = StoreReader::open(options.store);
   if (!story_reader) return tl::unexpected<Error>(std::move(story_reader.error()));
-  return std::unique_ptr<Api>{new Api{std::move(options), controller, store, engine, metrics,
+  return std::unique_ptr<Api>{new Api{std::move(options), loop, store, engine, metrics,
                                       std::move(*reader), std::move(*hub_reader),
                                       std::move(*story_reader)}};
 }
 
-Api::Api(ApiOptions options, Controller& controller, Store& store, Engine& engine, Metrics& metrics,
+Api::Api(ApiOptions options, LiveLoop& loop, Store& store, Engine* engine, Metrics& metrics,
          std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
          std::unique_ptr<StoreReader> story_reader)
     : options_{std::move(options)},
-      controller_{controller},
+      loop_{loop},
       store_{store},
       engine_{engine},
       metrics_{metrics},
       reader_{std::move(reader)},
-      hub_{std::make_shared<EventHub>(std::move(hub_reader), controller.log_end())},
+      hub_{std::make_shared<EventHub>(std::move(hub_reader), loop.log_end())},
       story_reader_{std::move(story_reader)} {
   // The loop may be in the callback when the API goes.
-  controller_.on_commit([hub = hub_](LogPosition end) { hub->advance(end); });
+  loop_.on_commit([hub = hub_](LogPosition end) { hub->advance(end); });
 }
 
 Api::~Api() {
@@ -195,7 +195,7 @@ Api::~Api() {
 }
 
 void Api::stop() {
-  controller_.on_commit({});
+  loop_.on_commit({});
   stories_.stop();
   hub_->stop();
 }
@@ -222,6 +222,7 @@ transport::Router Api::router() {
   route("POST", "/v1/dry-run", &Api::dry_run);
   route("GET", "/v1/overview", &Api::overview);
   route("GET", "/v1/history", &Api::history);
+  route("GET", "/v1/observation", &Api::observation);
   route("GET", "/v1/nodes", &Api::nodes);
   router.add("POST", "/v1/nodes/{node}/drain", [this](Request request, Responder responder) {
     change_node(std::move(request), std::move(responder), true);
@@ -269,7 +270,7 @@ void Api::note_access(const transport::AccessEntry& entry) {
 }
 
 void Api::health(Request, Responder responder) {
-  Health health = controller_.health();
+  Health health = loop_.health();
   while (health.detail.ends_with('\n')) health.detail.pop_back();
   nlohmann::ordered_json json;
   json["status"] = health.is_ok ? "ok" : "unavailable";
@@ -297,12 +298,28 @@ void Api::metrics(Request, Responder responder) {
   metrics_.gauge("weir_watchers", "Clients that follow the events.")
       .set(static_cast<double>(hub_->watchers()));
   metrics_.gauge("weir_resident_memory_bytes", "Memory of the server.").set(resident_bytes());
-  metrics_.gauge("weir_healthy", "1 when work is accepted.")
-      .set(controller_.health().is_ok ? 1 : 0);
+  metrics_.gauge("weir_healthy", "1 when work is accepted.").set(loop_.health().is_ok ? 1 : 0);
   responder.send({200, "text/plain; version=0.0.4; charset=utf-8", metrics_.exposition(), {}});
 }
 
+bool Api::is_only_observing(Responder& responder) const {
+  if (!loop_.is_observing()) return false;
+  responder.send(problem(403, "", "this server only observes: it changes nothing in the cluster"));
+  return true;
+}
+
+void Api::observation(Request, Responder responder) {
+  if (!loop_.is_observing()) {
+    return responder.send(problem(
+        404, "", "this server schedules itself; `weir serve --engine kubernetes` observes others"));
+  }
+  auto json = loop_.observation();
+  if (!json) return responder.send(unavailable("the first look at the cluster is not complete"));
+  responder.send(json_response(200, std::move(*json)));
+}
+
 void Api::submit(Request request, Responder responder) {
+  if (is_only_observing(responder)) return;
   Submission submission;
   if (const auto key = request.headers.find("Idempotency-Key")) {
     const bool is_printable =
@@ -321,7 +338,7 @@ void Api::submit(Request request, Responder responder) {
   submission.json = formats::write_job_json(submission.document);
   submission.digest = digest_of(submission.json);
   auto shared = std::make_shared<Responder>(std::move(responder));
-  controller_.submit(std::move(submission), [shared](SubmitAnswer answer) {
+  loop_.submit(std::move(submission), [shared](SubmitAnswer answer) {
     switch (answer.kind) {
       case SubmitAnswer::Kind::accepted:
         return shared->send(json_response(201, std::move(answer.view)));
@@ -419,10 +436,11 @@ void Api::document(Request request, Responder responder) {
 }
 
 void Api::cancel(Request request, Responder responder) {
+  if (is_only_observing(responder)) return;
   const auto job = find_job(request, responder);
   if (!job) return;
   auto shared = std::make_shared<Responder>(std::move(responder));
-  controller_.cancel(*job, [this, shared, job = *job](const CancelAnswer& answer) {
+  loop_.cancel(*job, [this, shared, job = *job](const CancelAnswer& answer) {
     if (answer.is_unavailable) return shared->send(unavailable(answer.detail));
     send_job(job, std::move(*shared));
   });
@@ -487,7 +505,10 @@ void Api::logs(Request request, Responder responder) {
   const auto job = find_job(request, responder);
   if (!job) return;
   place.job = *job;
-  const auto chunk = engine_.read_log(place, static_cast<std::size_t>(limit));
+  if (engine_ == nullptr)
+    return responder.send(
+        problem(404, "", "this server only observes; the cluster's own tools show logs"));
+  const auto chunk = engine_->read_log(place, static_cast<std::size_t>(limit));
   if (!chunk) {
     return responder.send(
         problem(404, "", "there is no such log: " + text_of(chunk.error().details)));
@@ -502,10 +523,11 @@ void Api::logs(Request request, Responder responder) {
 }
 
 void Api::dry_run(Request request, Responder responder) {
+  if (is_only_observing(responder)) return;
   auto document = read_document(request, responder);
   if (!document) return;
   auto shared = std::make_shared<Responder>(std::move(responder));
-  controller_.dry_run(std::move(*document), [shared](const Result<ShownDryRun>& answer) {
+  loop_.dry_run(std::move(*document), [shared](const Result<ShownDryRun>& answer) {
     if (!answer) {
       return shared->send(
           answer.error().code == ErrorCode::unavailable
@@ -533,9 +555,9 @@ void Api::dry_run(Request request, Responder responder) {
 
 void Api::nodes(Request, Responder responder) {
   auto shared = std::make_shared<Responder>(std::move(responder));
-  controller_.nodes([shared](const std::vector<NodeUse>& nodes) {
+  loop_.nodes([this, shared](const std::vector<NodeUse>& nodes) {
     // A cluster has nodes.
-    if (nodes.empty())
+    if (nodes.empty() && !loop_.is_observing())
       return shared->send(unavailable("the server is stopping, or cannot write its store"));
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const NodeUse& node : nodes) {
@@ -560,8 +582,9 @@ void Api::nodes(Request, Responder responder) {
 }
 
 void Api::change_node(Request request, Responder responder, bool is_drain) {
+  if (is_only_observing(responder)) return;
   const std::string name{request.parameter("node")};
-  const auto node = controller_.node_named(name);
+  const auto node = loop_.node_named(name);
   if (!node) {
     return responder.send(
         problem(404, "", fmt::format("there is no node \"{}\"; `weir nodes` lists them", name)));
@@ -577,7 +600,7 @@ void Api::change_node(Request request, Responder responder, bool is_drain) {
     json["at_risk"] = std::move(at_risk);
     shared->send(json_response(200, json.dump()));
   };
-  is_drain ? controller_.drain(*node, answer) : controller_.undrain(*node, answer);
+  is_drain ? loop_.drain(*node, answer) : loop_.undrain(*node, answer);
 }
 
 void Api::events(Request request, Responder responder) {
@@ -624,7 +647,7 @@ void Api::backup(Request request, Responder responder) {
         problem(400, "", R"(send {"file": "/path/on/the/server"} and nothing else)", mistakes));
   }
   auto shared = std::make_shared<Responder>(std::move(responder));
-  controller_.backup(file, [shared, file](const Result<void>& done) {
+  loop_.backup(file, [shared, file](const Result<void>& done) {
     if (!done) {
       const bool is_theirs = done.error().code == ErrorCode::bad_input;
       return shared->send(problem(is_theirs ? 409 : 503, "", text_of(done.error().details)));

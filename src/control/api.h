@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "control/controller.h"
 #include "control/event_hub.h"
+#include "control/live_loop.h"
 #include "control/metrics.h"
 #include "control/store.h"
 #include "control/worker_thread.h"
@@ -41,9 +41,9 @@ transport::HeaderList api_headers();
 
 class Api {
  public:
-  // Requires: all of them outlive the API, and the server stops before it goes.
-  static Result<std::unique_ptr<Api>> make(ApiOptions options, Controller& controller, Store& store,
-                                           Engine& engine, Metrics& metrics);
+  // Requires: all of them outlive the API, and the server stops before it goes. Without an engine there are no logs.
+  static Result<std::unique_ptr<Api>> make(ApiOptions options, LiveLoop& loop, Store& store,
+                                           Engine* engine, Metrics& metrics);
   ~Api();
 
   transport::Router router();
@@ -59,7 +59,7 @@ class Api {
   using Request = transport::HttpRequest;
   using Responder = transport::Responder;
 
-  Api(ApiOptions options, Controller& controller, Store& store, Engine& engine, Metrics& metrics,
+  Api(ApiOptions options, LiveLoop& loop, Store& store, Engine* engine, Metrics& metrics,
       std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
       std::unique_ptr<StoreReader> story_reader);
 
@@ -83,6 +83,10 @@ class Api {
   void log(Request request, Responder responder);
   void backup(Request request, Responder responder);
 
+  void observation(Request request, Responder responder);
+
+  // Answers 403 when this server only watches.
+  bool is_only_observing(Responder& responder) const;
   // The job the path names; answers 404 and returns nothing when there is none.
   std::optional<JobId> find_job(const Request& request, Responder& responder);
   void send_job(JobId job, Responder responder);
@@ -91,9 +95,9 @@ class Api {
   transport::HttpResponse tell_story(JobId job);
 
   ApiOptions options_;
-  Controller& controller_;
+  LiveLoop& loop_;
   Store& store_;
-  Engine& engine_;
+  Engine* engine_;  // null: nobody has logs
   Metrics& metrics_;
   std::mutex reading_;
   std::unique_ptr<StoreReader> reader_;

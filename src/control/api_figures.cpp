@@ -81,14 +81,17 @@ std::string progress_json(const std::vector<ProgressPoint>& points) {
 
 void Api::overview(Request, Responder responder) {
   auto shared = std::make_shared<Responder>(std::move(responder));
-  controller_.overview([this, shared](const std::optional<Overview>& shown) {
+  loop_.overview([this, shared](const std::optional<Overview>& shown) {
     if (!shown)
       return shared->send(unavailable("the server is stopping, or cannot write its store"));
     const ClusterFigures& figures = shown->figures;
     nlohmann::ordered_json json;
     json["at"] = seconds_of(shown->at);
     json["version"] = options_.version;
-    json["policy"] = controller_.config().policy;
+    json["policy"] = loop_.policy();
+    json["mode"] = loop_.is_observing() ? "observe" : "schedule";
+    if (const Health health = loop_.health(); !health.detail.empty())
+      json["trouble"] = health.detail;
     json["gpus"] = shown->gpus;
     json["gpus_up"] = std::llround(figures.gpus_up);
     json["gpus_in_use"] = std::llround(figures.gpus_in_use);
@@ -113,7 +116,7 @@ void Api::history(Request request, Responder responder) {
   const auto seconds = query.number("seconds", 3600, 60, kYear);
   if (query.is_refused(responder)) return;
   const std::int64_t step = history_step_for(seconds);
-  const Time now = controller_.wall_time();
+  const Time now = loop_.wall_time();
   const std::int64_t from = beginning_of_step(now - std::chrono::seconds{seconds}, step);
   const std::lock_guard lock{reading_};
   const auto rows = reader_->history(step, from, beginning_of_step(now, 1));

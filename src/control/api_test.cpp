@@ -64,7 +64,7 @@ class ApiTest : public ::testing::Test {
       if (view.find("\"name\":\"forgotten\"") != std::string_view::npos) return std::nullopt;
       return fmt::format("{{\"lines\":{}}}", lines);
     };
-    auto api = Api::make(std::move(options), rig_.controller(), rig_.store(), rig_.engine(),
+    auto api = Api::make(std::move(options), rig_.controller(), rig_.store(), &rig_.engine(),
                          rig_.metrics());
     ASSERT_TRUE(api) << error_of(api);
     api_ = std::move(*api);

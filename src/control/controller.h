@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "control/cluster_history.h"
-#include "control/dry_run.h"
 #include "control/fragmented_gpus.h"
 #include "control/job_status.h"
 #include "control/live_clock.h"
+#include "control/live_loop.h"
 #include "control/measured_changes.h"
 #include "control/measured_rates.h"
 #include "control/metrics.h"
@@ -54,72 +54,7 @@ struct ControllerConfig {
   std::size_t most_waiting = 20'000;  // requests; more are turned away
 };
 
-struct Submission {
-  formats::JobDocument document;
-  std::string json;    // the document, canonical
-  std::string key;     // for idempotency; empty: none
-  std::string digest;  // of the request
-};
-
-struct SubmitAnswer {
-  enum class Kind : std::uint8_t {
-    accepted,
-    refused,
-    repeated,
-    key_reused,
-    malformed,
-    unavailable
-  };
-  Kind kind = Kind::unavailable;
-  std::string view;    // of the job, when there is one
-  Diagnostics errors;  // otherwise
-};
-
-struct CancelAnswer {
-  bool is_unavailable = false;
-  std::string detail;
-};
-
-struct NodeAnswer {
-  bool is_unavailable = false;
-  bool changed = false;
-  std::vector<JobId> at_risk;
-};
-
-struct NodeUse {
-  std::string name;
-  std::string pool;
-  std::string model;
-  std::int32_t gpus = 0;
-  bool is_up = true;
-  struct User {
-    JobId job;
-    std::string name;
-    std::vector<std::int32_t> gpus;
-  };
-  std::vector<User> users;
-};
-
-// The cluster in a few figures, now.
-struct Overview {
-  Time at;  // on the wall clock
-  std::int64_t gpus = 0;
-  std::int64_t nodes = 0;
-  ClusterFigures figures;
-  std::map<std::string, std::int64_t> phases;  // jobs
-};
-
-struct ShownDryRun {
-  DryRunAnswer answer;
-  Duration wall_ahead{0};  // wall clock minus scheduler's time
-};
-
-struct Health {
-  bool is_ok = true;
-  std::string detail;
-};
-
-class Controller final : public EngineListener {
+class Controller final : public LiveLoop, public EngineListener {
  public:
   // Recovers from the store, then begins to work.
   // Requires: store, reader (the loop's own), engine and metrics outlive the controller.
@@ -132,26 +67,26 @@ class Controller final : public EngineListener {
   // Stops the loop after what is in hand. Requests that wait are answered: unavailable.
   void stop();
 
-  // Answers come on the loop's thread, after the decision is durable.
-  void submit(Submission submission, std::function<void(SubmitAnswer)> answer);
-  void cancel(JobId job, std::function<void(CancelAnswer)> answer);
-  void drain(NodeId node, std::function<void(NodeAnswer)> answer);
-  void undrain(NodeId node, std::function<void(NodeAnswer)> answer);
-  void dry_run(formats::JobDocument document, std::function<void(Result<ShownDryRun>)> answer);
-  void nodes(std::function<void(std::vector<NodeUse>)> answer);        // none: unavailable
-  void overview(std::function<void(std::optional<Overview>)> answer);  // none: unavailable
-  void backup(std::string file, std::function<void(Result<void>)> answer);
+  void submit(Submission submission, std::function<void(SubmitAnswer)> answer) override;
+  void cancel(JobId job, std::function<void(CancelAnswer)> answer) override;
+  void drain(NodeId node, std::function<void(NodeAnswer)> answer) override;
+  void undrain(NodeId node, std::function<void(NodeAnswer)> answer) override;
+  void dry_run(formats::JobDocument document,
+               std::function<void(Result<ShownDryRun>)> answer) override;
+  void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
+  void overview(std::function<void(std::optional<Overview>)> answer) override;
+  void backup(std::string file, std::function<void(Result<void>)> answer) override;
 
   void on_report(const RunReport& report) override;
 
-  // Called on the loop's thread after each commit that wrote to the log.
-  void on_commit(std::function<void(LogPosition end)> callback);
+  void on_commit(std::function<void(LogPosition end)> callback) override;
 
-  Health health() const;
-  LogPosition log_end() const;
+  Health health() const override;
+  LogPosition log_end() const override;
   const ControllerConfig& config() const { return config_; }
-  Time wall_time() const { return clocks_->wall(); }
-  std::optional<NodeId> node_named(std::string_view name) const;
+  Time wall_time() const override { return clocks_->wall(); }
+  std::optional<NodeId> node_named(std::string_view name) const override;
+  std::string policy() const override { return config_.policy; }
   const Recovery& recovery() const { return recovered_; }
 
  private:

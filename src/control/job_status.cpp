@@ -298,6 +298,9 @@ JobStatus status_from(const nlohmann::json& json) {
   status.started = optional_time(json, "started");
   status.ended = optional_time(json, "ended");
   status.exit = json.value("exit", std::string{});
+  if (const auto observed = json.find("observed"); observed != json.end())
+    status.observed = observed->dump();
+  if (const auto waits = json.find("waits"); waits != json.end()) status.waits = waits->dump();
   return status;
 }
 
@@ -390,6 +393,8 @@ std::string to_json(const JobStatus& status) {
   object.time("started", status.started);
   object.time("ended", status.ended);
   if (!status.exit.empty()) object.text("exit", status.exit);
+  if (!status.observed.empty()) object.raw("observed", status.observed);
+  if (!status.waits.empty()) object.raw("waits", status.waits);
   if (status.phase == ShownPhase::finished && status.deadline_kind != DeadlineKind::none)
     object.truth("met_deadline", *status.ended <= status.deadline);
   out += '}';

@@ -75,6 +75,8 @@ struct JobStatus {
   std::optional<Time> started;
   std::optional<Time> ended;
   std::string exit;
+  std::string observed;  // JSON object: of a task of another scheduler
+  std::string waits;     // JSON object: why it waits, and what would start it
 
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };

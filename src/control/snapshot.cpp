@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/observed_snapshot.h"
 #include "control/snapshot_bytes.h"
 
 namespace weir::control {
@@ -28,6 +29,7 @@ using schedule::TrainingState;
 
 constexpr std::string_view kMagic = "weirsnap";
 constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kObserved = 0x80;     // tasks of another scheduler: observed_snapshot.h
 constexpr std::uint8_t kWithoutService = 1;  // the version before PolicyState
 constexpr std::size_t kChecksumBytes = 4;
 constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
@@ -444,10 +446,11 @@ tl::unexpected<Error> broken(std::string found, std::string expected) {
 }  // namespace
 
 std::string write_snapshot(const State& state) {
-  if (has_tasks(state)) return {};
+  const bool is_observed = has_tasks(state);
+  if (is_observed && !is_observed_state(state)) return {};
   std::string bytes{kMagic};
-  bytes += static_cast<char>(kVersion);
-  bytes += SnapshotWriter{}.write(state);
+  bytes += static_cast<char>(is_observed ? kObserved : kVersion);
+  bytes += is_observed ? write_observed(state) : SnapshotWriter{}.write(state);
   const auto checksum = as_bytes(checksum_of(bytes));
   bytes.append(checksum.data(), checksum.size());
   return bytes;
@@ -457,14 +460,15 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
     return broken("something else", "the bytes of a snapshot");
   const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
-  if (version != kVersion && version != kWithoutService)
+  if (version != kVersion && version != kWithoutService && version != kObserved)
     return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
   const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
   const auto checksum = as_bytes(checksum_of(covered));
   if (bytes.substr(covered.size()) != std::string_view{checksum.data(), checksum.size()})
     return broken("damaged", "the checksum it was written with");
-  if (has_tasks(initial) || initial.jobs.size() != 0)
-    return broken("for another state", "an initial state for training jobs");
+  const bool is_for_training = initial.training.is_enabled();
+  if (has_tasks(initial) || initial.jobs.size() != 0 || is_for_training == (version == kObserved))
+    return broken("for another state", "the state it was written for");
 
   State state;
   state.layout = initial.layout;
@@ -473,6 +477,10 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   state.learns_target = initial.learns_target;
   state.estimate = initial.estimate;
   state.training.pools = initial.training.pools;
+  if (version == kObserved) {
+    if (read_observed(covered.substr(kMagic.size() + 1), state)) return state;
+    return broken("damaged", "numbers that fit together");
+  }
   switch (SnapshotReader{covered.substr(kMagic.size() + 1), version}.read(state)) {
     case SnapshotReader::Problem::none:
       return state;

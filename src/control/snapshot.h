@@ -13,7 +13,8 @@
 
 namespace weir::control {
 
-// Empty when the state holds tasks: only states for training jobs have a snapshot.
+// Empty when the state holds tasks that weir places itself: only states for training jobs, and of clusters that
+// another scheduler runs, have a snapshot.
 std::string write_snapshot(const schedule::State& state);
 
 // `initial` is the state before the first record. An error when the bytes are damaged or were

@@ -158,13 +158,89 @@ TEST(Snapshot, BytesWithARightChecksumAreReadOrRefused) {
   }
 }
 
-TEST(Snapshot, AStateWithTasksHasNone) {
+TEST(Snapshot, GangsThatWeirPlacesItselfHaveNone) {
   State state = schedule::initial_state(
       schedule::make_layout(testing::small_cluster(1, 1),
                             schedule::listed_order(testing::small_cluster(1, 1))),
       TargetWorkload{}, false);
+  EXPECT_NE(write_snapshot(state), "");
+  evolve(state, Record{Time{}, {}, JobAccepted{JobId{1}, ShapeIndex{0}, Shape{}, 2}});
   EXPECT_EQ(write_snapshot(state), "");
   EXPECT_FALSE(read_snapshot("", state));
+}
+
+State nothing_observed() {
+  return schedule::initial_state(schedule::make_layout(Cluster{}, {}), TargetWorkload{}, false);
+}
+
+// Nodes and tasks of another scheduler, in any phase.
+State any_observed() {
+  State state = nothing_observed();
+  const auto add = [&](decltype(Record::what) what) {
+    evolve(state, Record{Time{}, {ReasonCode::observed, 0}, std::move(what)});
+  };
+  std::vector<ObservedNode> nodes;
+  const auto count = *rc::gen::inRange<std::uint64_t>(1, 5);
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    nodes.push_back({NodeId{id * 1'000'003}, "", "", "", MilliCpu{*rc::gen::inRange(0, 9000)},
+                     Mebibytes{1000}, 4, GpuModelId{1}, *rc::gen::arbitrary<bool>()});
+  }
+  add(NodesKnown{std::make_shared<const std::vector<ObservedNode>>(nodes)});
+  const Shape whole{MilliCpu{1000}, Mebibytes{1}, 1, kWholeGpu, {}};
+  const Shape share{MilliCpu{1}, Mebibytes{1}, 1, MilliGpu{300}, {}};
+  const auto tasks = *rc::gen::inRange<std::uint64_t>(1, 30);
+  for (std::uint64_t id = 1; id <= tasks; ++id) {
+    const bool is_whole = id % 2 == 1;
+    add(JobAccepted{JobId{id}, ShapeIndex{is_whole ? 0U : 1U}, is_whole ? whole : share, 1});
+    add(JobQueued{JobId{id}});
+    const auto course = *rc::gen::inRange(0, 4);
+    if (course == 0) continue;
+    if (course == 1) {
+      add(JobRejected{JobId{id}});
+      continue;
+    }
+    for (std::uint32_t at = 0; at < count * 4; ++at) {
+      const NodeIndex node{at / 4};
+      GpuMask gpus;
+      gpus.insert(static_cast<int>(at % 4));
+      if (state.nodes[node.value].free_gpu[at % 4] < (is_whole ? 1000 : 300)) continue;
+      add(JobPlaced{JobId{id}, PlacementList{Placement{node, gpus}}});
+      if (course == 2) add(JobReleased{JobId{id}});
+      break;
+    }
+  }
+  return state;
+}
+
+RC_GTEST_PROP(ObservedSnapshot, ReadsBackTheSame, ()) {
+  const State state = any_observed();
+  const std::string bytes = write_snapshot(state);
+  const auto read = read_snapshot(bytes, nothing_observed());
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(read->nodes.size() == state.nodes.size());
+  for (std::size_t i = 0; i < state.nodes.size(); ++i) RC_ASSERT(read->nodes[i] == state.nodes[i]);
+  RC_ASSERT(read->jobs.size() == state.jobs.size());
+  for (std::size_t i = 0; i < state.jobs.size(); ++i) RC_ASSERT(read->jobs[i] == state.jobs[i]);
+  RC_ASSERT(read->queue.head() == state.queue.head());
+  RC_ASSERT(read->layout->index_of == state.layout->index_of);
+  RC_ASSERT(write_snapshot(*read) == bytes);
+}
+
+// Also with a checksum that fits: what does not hang together is refused, never used.
+RC_GTEST_PROP(ObservedSnapshot, AnotherByteIsRefused, ()) {
+  std::string bytes = write_snapshot(any_observed());
+  const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
+  bytes[at] = static_cast<char>(bytes[at] ^ *rc::gen::inRange(1, 256));
+  RC_ASSERT(!read_snapshot(bytes, nothing_observed()));
+}
+
+TEST(ObservedSnapshot, IsNotReadForTrainingJobs) {
+  const std::string bytes = write_snapshot(schedule::initial_state(
+      schedule::make_layout(testing::small_cluster(1, 1),
+                            schedule::listed_order(testing::small_cluster(1, 1))),
+      TargetWorkload{}, false));
+  EXPECT_FALSE(
+      read_snapshot(bytes, schedule::initial_state_for_training(testing::small_cluster(1, 1))));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -50,7 +51,40 @@ class Fits {
     return what.job == state_.next_job() && what.spec != nullptr &&
            state_.training.find_pool(what.pool) != nullptr;
   }
-  bool operator()(const JobReleased& what) const { return knows_active(state_, what.job); }
+  bool operator()(const JobReleased& what) const {
+    return knows_active(state_, what.job) || knows_task(what.job);
+  }
+  bool operator()(const JobAccepted& what) const {
+    const std::size_t shapes = state_.shapes.size();
+    return has_tasks() && what.job == state_.next_job() && is_well_formed(what.shape) &&
+           what.replicas >= 1 &&
+           (what.shape_index.value == shapes ||
+            (what.shape_index.value < shapes &&
+             state_.shapes[what.shape_index.value] == what.shape));
+  }
+  bool operator()(const JobQueued& what) const { return knows_task(what.job); }
+  bool operator()(const JobRejected& what) const { return knows_task(what.job); }
+  bool operator()(const JobInterrupted& what) const { return knows_task(what.job); }
+  bool operator()(const JobPlaced& what) const {
+    if (!knows_task(what.job)) return false;
+    const schedule::JobState& job = state_.job(what.job);
+    if (job.phase == schedule::JobPhase::running) return false;
+    const Shape& shape = state_.shapes[job.shape.value];
+    const auto placements = what.placements.all();
+    return std::all_of(placements.begin(), placements.end(), [&](const Placement& placement) {
+      return placement.node.value < state_.nodes.size() &&
+             has_room(state_.nodes[placement.node.value], shape, placement.gpus);
+    });
+  }
+  bool operator()(const NodeClosed& what) const { return what.node.value < state_.nodes.size(); }
+  bool operator()(const NodeOpened& what) const { return what.node.value < state_.nodes.size(); }
+  bool operator()(const NodesKnown& what) const {
+    return has_tasks() && what.nodes != nullptr &&
+           std::all_of(what.nodes->begin(), what.nodes->end(), [](const ObservedNode& node) {
+             return node.gpu_count >= 0 && node.gpu_count <= kMaxGpusPerNode &&
+                    (node.model_id.value < kMaxGpuModels) == (node.gpu_count > 0);
+           });
+  }
   bool operator()(const JobObserved& what) const {
     if (!knows_active(state_, what.job)) return false;
     const schedule::TrainingJob& job = state_.training.job(what.job);
@@ -63,6 +97,21 @@ class Fits {
 
  private:
   // Tasks have no place in a control plane for training jobs.
+  bool has_tasks() const { return !state_.training.is_enabled(); }
+  bool knows_task(JobId job) const {
+    return has_tasks() && state_.knows(job) &&
+           state_.job(job).phase != schedule::JobPhase::training;
+  }
+  static bool has_room(const schedule::NodeState& node, const Shape& shape, GpuMask gpus) {
+    if (gpus.count() != shape.gpu_count) return false;
+    for (int gpu = 0; gpu < kMaxGpusPerNode; ++gpu) {
+      if (gpus.contains(gpu) &&
+          (gpu >= node.gpu_count ||
+           node.free_gpu[static_cast<std::size_t>(gpu)] < shape.gpu_share.value))
+        return false;
+    }
+    return true;
+  }
   template <class What>
   static constexpr bool is_without_effect() {
     return std::is_same_v<What, EventIgnored> || std::is_same_v<What, ClockStepSeen> ||
