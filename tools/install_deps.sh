@@ -14,7 +14,7 @@ declare -A packages=(
   # Compile and link the weir program.
   [core]="g++ cmake ninja-build ccache git
           libexpected-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev zlib1g-dev
-          libboost1.81-dev libcurl4-openssl-dev libsqlite3-dev libsimdjson-dev"
+          libboost1.81-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev libsimdjson-dev"
   # Unit, property and system tests; python3 compares results with the published tables.
   [tests]="libgtest-dev libgmock-dev librapidcheck-dev python3 python3-yaml curl faketime"
   # Build the page in ui/ (tools/install_page_deps.sh gets what it is built with). Skipped where node and npm are on PATH

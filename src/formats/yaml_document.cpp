@@ -80,7 +80,8 @@ std::optional<Diagnostic> control_character_in(const std::string& name, std::str
 // Receives the parser's events and appends entries.
 class YamlDocument::Builder final : public YAML::EventHandler {
  public:
-  Builder(YamlDocument& document, MeteredBytes& bytes) : document_{document}, bytes_{bytes} {}
+  Builder(YamlDocument& document, MeteredBytes& bytes, int max_depth)
+      : document_{document}, bytes_{bytes}, max_depth_{static_cast<std::size_t>(max_depth)} {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (has_document_) throw Refused{line_of(mark), "a second document", "one document per file"};
@@ -131,9 +132,9 @@ class YamlDocument::Builder final : public YAML::EventHandler {
   }
 
   void enter(Kind kind, const YAML::Mark& mark) {
-    if (open_.size() == kMaxYamlDepth) {
+    if (open_.size() == max_depth_) {
       throw Refused{line_of(mark), "nested too deeply",
-                    fmt::format("at most {} levels", kMaxYamlDepth)};
+                    fmt::format("at most {} levels", max_depth_)};
     }
     open_.push_back(document_.entries_.size());
     add(kind, mark, {});
@@ -146,11 +147,12 @@ class YamlDocument::Builder final : public YAML::EventHandler {
 
   YamlDocument& document_;
   MeteredBytes& bytes_;
+  std::size_t max_depth_;
   std::vector<std::size_t> open_;
   bool has_document_ = false;
 };
 
-Result<YamlDocument> YamlDocument::read(InputFile input) {
+Result<YamlDocument> YamlDocument::read(InputFile input, int max_depth) {
   YamlDocument document;
   document.name_ = input.name();
   auto bytes = input.read_all(kMaxYamlBytes + 1);
@@ -166,7 +168,7 @@ Result<YamlDocument> YamlDocument::read(InputFile input) {
     std::istream stream{&metered};
     stream.exceptions(std::ios::badbit);  // a refusal passes through
     YAML::Parser parser{stream};
-    Builder builder{document, metered};
+    Builder builder{document, metered, max_depth};
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const Refused& refused) {

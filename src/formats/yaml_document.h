@@ -59,7 +59,8 @@ class YamlValue {
 
 class YamlDocument {
  public:
-  static Result<YamlDocument> read(InputFile input);
+  // Files of other programs may be deeper than ours.
+  static Result<YamlDocument> read(InputFile input, int max_depth = kMaxYamlDepth);
 
   const std::string& name() const { return name_; }
   // The whole document; empty when the file has none.

@@ -26,6 +26,10 @@ struct CloseHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
 
+struct CloseUrl {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
@@ -45,6 +49,7 @@ struct Transfer {
   std::size_t most_bytes = 0;
   const std::function<bool(std::string_view)>* on_bytes = nullptr;
   const std::function<bool()>* should_stop = nullptr;
+  const std::function<void()>* on_begin = nullptr;
   bool is_stopped = false;  // by us, which is no failure
   bool is_too_large = false;
 
@@ -65,6 +70,7 @@ struct Transfer {
       reply.status = std::atoi(std::string{line.substr(space)}.c_str());
       return;
     }
+    if (on_begin != nullptr && reply.succeeded() && trimmed(line).empty()) (*on_begin)();
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
     reply.headers.add(std::string{line.substr(0, colon)},
@@ -92,22 +98,24 @@ int progress_callback(void* pointer, curl_off_t, curl_off_t, curl_off_t, curl_of
 
 class HttpClient::Impl {
  public:
-  Impl(std::string url, std::string token, HttpClientLimits limits)
-      : base_url{std::move(url)}, token_{std::move(token)}, limits_{limits} {
+  explicit Impl(HttpClientOptions options)
+      : base_url{std::move(options.base_url)}, options_{std::move(options)} {
     set_up_curl();
     handle_.reset(curl_easy_init());
     while (base_url.ends_with('/')) base_url.pop_back();
+    name_server();
   }
 
   Result<HttpReply> send(std::string_view method, std::string_view path, std::string_view body,
-                         std::string_view content_type, const HeaderList& headers) {
+                         std::string_view content_type, const HeaderList& headers,
+                         bool is_packed = false) {
     Transfer transfer;
     HeaderList all = headers;
     const bool has_body = !body.empty() || method == "POST" || method == "PUT" || method == "PATCH";
     if (has_body && !content_type.empty()) all.add("Content-Type", std::string{content_type});
     const std::string verb{method};
     prepare(path, transfer);
-    set(CURLOPT_TIMEOUT_MS, static_cast<long>(limits_.total_time.count()));
+    set(CURLOPT_TIMEOUT_MS, static_cast<long>(options_.limits.total_time.count()));
     if (has_body) {
       set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
       set(CURLOPT_POSTFIELDS, body.data() == nullptr ? "" : body.data());
@@ -115,17 +123,21 @@ class HttpClient::Impl {
       set(CURLOPT_NOBODY, 1L);
     }
     set(CURLOPT_CUSTOMREQUEST, verb.c_str());
+    if (is_packed) set(CURLOPT_ACCEPT_ENCODING, "gzip");
     return perform(all, transfer);
   }
 
   Result<HttpReply> stream(std::string_view path, const HeaderList& headers,
                            const std::function<bool(std::string_view)>& on_bytes,
-                           const std::function<bool()>& should_stop) {
+                           const std::function<bool()>& should_stop,
+                           const std::function<void()>& on_begin) {
     Transfer transfer;
     transfer.on_bytes = &on_bytes;
     if (should_stop) transfer.should_stop = &should_stop;
+    if (on_begin) transfer.on_begin = &on_begin;
     prepare(path, transfer);
-    const auto silence = std::chrono::duration_cast<std::chrono::seconds>(limits_.silence_time);
+    const auto silence =
+        std::chrono::duration_cast<std::chrono::seconds>(options_.limits.silence_time);
     set(CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(silence.count())));
     set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -140,19 +152,84 @@ class HttpClient::Impl {
     curl_easy_setopt(handle_.get(), option, value);
   }
 
+  // A certificate with another name than the URL's: curl is told that name, and where to find it.
+  void name_server() {
+    url_ = base_url;
+    const std::string& name = options_.tls.server_name;
+    if (name.empty()) return;
+    std::unique_ptr<CURLU, CloseUrl> parts{curl_url()};
+    if (!parts || curl_url_set(parts.get(), CURLUPART_URL, base_url.c_str(), 0) != CURLUE_OK)
+      return;
+    const std::string host = part_of(parts.get(), CURLUPART_HOST);
+    const std::string port = part_of(parts.get(), CURLUPART_PORT);
+    if (host == name || curl_url_set(parts.get(), CURLUPART_HOST, name.c_str(), 0) != CURLUE_OK)
+      return;
+    url_ = part_of(parts.get(), CURLUPART_URL);
+    while (url_.ends_with('/')) url_.pop_back();
+    host_header_ = "Host: " + host + ":" + port;
+    connect_to_.reset(
+        curl_slist_append(nullptr, fmt::format("{}:{}:{}:{}", name, port, host, port).c_str()));
+  }
+
+  static std::string part_of(CURLU* url, CURLUPart part) {
+    char* text = nullptr;
+    if (curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+    std::string copy = text;
+    curl_free(text);
+    return copy;
+  }
+
+  void set_bytes(CURLoption option, const std::string& bytes) {
+    curl_blob blob{const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
+    curl_easy_setopt(handle_.get(), option, &blob);
+  }
+
+  void set_identities() {
+    const HttpTls& tls = options_.tls;
+    if (!tls.authorities.empty()) {
+      set(CURLOPT_CAPATH, static_cast<char*>(nullptr));  // these and no others
+      set_bytes(CURLOPT_CAINFO_BLOB, tls.authorities);
+    }
+    if (!tls.client_certificate.empty()) {
+      set(CURLOPT_SSLCERTTYPE, "PEM");
+      set_bytes(CURLOPT_SSLCERT_BLOB, tls.client_certificate);
+      set(CURLOPT_SSLKEYTYPE, "PEM");
+      set_bytes(CURLOPT_SSLKEY_BLOB, tls.client_key);
+    }
+    if (tls.is_unchecked) {
+      set(CURLOPT_SSL_VERIFYPEER, 0L);
+      set(CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    if (connect_to_) set(CURLOPT_CONNECT_TO, connect_to_.get());
+    if (!options_.user.empty()) {
+      set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+      set(CURLOPT_USERNAME, options_.user.c_str());
+      set(CURLOPT_PASSWORD, options_.password.c_str());
+    }
+  }
+
+  void set_proxy() {
+    if (!options_.proxy.empty()) {
+      set(CURLOPT_PROXY, options_.proxy.c_str());
+    } else if (is_loopback_url(base_url)) {
+      set(CURLOPT_PROXY, "");
+    }
+  }
+
   void prepare(std::string_view path, Transfer& transfer) {
-    transfer.most_bytes = limits_.reply_bytes;
+    transfer.most_bytes = options_.limits.reply_bytes;
     if (!handle_) return;
     curl_easy_reset(handle_.get());  // keeps the connection
-    const std::string url = base_url + std::string{path};
+    const std::string url = url_ + std::string{path};
     set(CURLOPT_URL, url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_USERAGENT, "weir");
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits_.connect_time.count()));
-    if (is_loopback_url(base_url)) set(CURLOPT_PROXY, "");
+    set(CURLOPT_USERAGENT, options_.user_agent.c_str());
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.limits.connect_time.count()));
+    set_proxy();
+    set_identities();
     set(CURLOPT_WRITEFUNCTION, &body_callback);
     set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
     set(CURLOPT_HEADERFUNCTION, &header_callback);
@@ -188,14 +265,15 @@ class HttpClient::Impl {
     for (const auto& [name, value] : headers) {
       add(value.empty() ? name + ";" : name + ": " + value);
     }
-    if (!token_.empty()) add("Authorization: Bearer " + token_);
+    if (!host_header_.empty()) add(host_header_);
+    if (!options_.token.empty()) add("Authorization: Bearer " + options_.token);
     return list;
   }
 
   tl::unexpected<Error> unreachable(CURLcode code) const {
     std::string_view field = "the connection";
     std::string found = error_text_[0] != '\0' ? error_text_.data() : curl_easy_strerror(code);
-    std::string expected = "a server there; is `weir serve` running?";
+    std::string expected = options_.expected_server;
     if (code == CURLE_COULDNT_CONNECT) {
       found = "refused";
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
@@ -210,6 +288,15 @@ class HttpClient::Impl {
       field = "the URL";
       found = base_url;
       expected = "http://HOST:PORT";
+    } else if (code == CURLE_PEER_FAILED_VERIFICATION) {
+      field = "the server's certificate";
+      expected = "one that its certificate authority has signed for this name";
+    } else if (code == CURLE_SSL_CERTPROBLEM) {
+      field = "the client certificate";
+      expected = "a certificate and the key that belongs to it, both as PEM";
+    } else if (code == CURLE_SSL_CACERT_BADFILE) {
+      field = "the certificate authority";
+      expected = "one or more certificates as PEM";
     } else if (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
                code == CURLE_PARTIAL_FILE) {
       field = "the answer";
@@ -221,7 +308,7 @@ class HttpClient::Impl {
 
   tl::unexpected<Error> too_large() const {
     return failed(base_url, "the answer", "too large",
-                  fmt::format("at most {} bytes", limits_.reply_bytes));
+                  fmt::format("at most {} bytes", options_.limits.reply_bytes));
   }
 
   static tl::unexpected<Error> failed(std::string what, std::string_view field, std::string found,
@@ -233,13 +320,22 @@ class HttpClient::Impl {
   }
 
   std::unique_ptr<CURL, CloseHandle> handle_;
-  std::string token_;
-  HttpClientLimits limits_;
+  HttpClientOptions options_;
+  std::string url_;          // with the name that the server's certificate has
+  std::string host_header_;  // when that is not the name of base_url
+  CurlList connect_to_;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
 };
 
-HttpClient::HttpClient(std::string base_url, std::string token, HttpClientLimits limits)
-    : impl_{std::make_unique<Impl>(std::move(base_url), std::move(token), limits)} {}
+HttpClient::HttpClient(std::string base_url, std::string token, HttpClientLimits limits) {
+  HttpClientOptions options;
+  options.base_url = std::move(base_url);
+  options.token = std::move(token);
+  options.limits = limits;
+  impl_ = std::make_unique<Impl>(std::move(options));
+}
+HttpClient::HttpClient(HttpClientOptions options)
+    : impl_{std::make_unique<Impl>(std::move(options))} {}
 HttpClient::~HttpClient() = default;
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
@@ -254,10 +350,15 @@ Result<HttpReply> HttpClient::get(std::string_view path, const HeaderList& heade
   return send("GET", path, "", "", headers);
 }
 
+Result<HttpReply> HttpClient::get_packed(std::string_view path, const HeaderList& headers) {
+  return impl_->send("GET", path, "", "", headers, true);
+}
+
 Result<HttpReply> HttpClient::stream(std::string_view path, const HeaderList& headers,
                                      const std::function<bool(std::string_view bytes)>& on_bytes,
-                                     const std::function<bool()>& should_stop) {
-  return impl_->stream(path, headers, on_bytes, should_stop);
+                                     const std::function<bool()>& should_stop,
+                                     const std::function<void()>& on_begin) {
+  return impl_->stream(path, headers, on_bytes, should_stop, on_begin);
 }
 
 const std::string& HttpClient::base_url() const {
