@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "domain/nearest_name.h"
 #include "engine/kubernetes/base64.h"
 #include "engine/kubernetes/certificate_dates.h"
 #include "formats/input_file.h"
@@ -41,12 +40,20 @@ struct Section {
   }
   bool has(std::string_view key) const { return find(key).has_value(); }
 
-  void reject(std::string_view key, std::string found, std::string_view expected) const {
+  std::string title_of(std::string_view key) const {
+    return title.empty() ? std::string{key} : fmt::format("{}.{}", title, key);
+  }
+  // File, line and field.
+  Diagnostic place_of(std::string_view key) const {
     const auto at = find(key);
     const std::uint64_t line = at ? at->line() : value ? value->line() : 0;
-    mistakes->add(Diagnostic{document->name(), line,
-                             title.empty() ? std::string{key} : fmt::format("{}.{}", title, key),
-                             std::move(found), std::string{expected}});
+    return Diagnostic{document->name(), line, title_of(key)};
+  }
+  void reject(std::string_view key, std::string found, std::string_view expected) const {
+    Diagnostic diagnostic = place_of(key);
+    diagnostic.found = std::move(found);
+    diagnostic.expected = std::string{expected};
+    mistakes->add(std::move(diagnostic));
   }
 
   std::string text(std::string_view key) const {
@@ -62,8 +69,7 @@ struct Section {
     return word == "true";
   }
   Section section(std::string_view key) const {
-    Section inner{document, find(key),
-                  title.empty() ? std::string{key} : fmt::format("{}.{}", title, key), mistakes};
+    Section inner{document, find(key), title_of(key), mistakes};
     if (inner.value && !inner.value->is_map()) {
       reject(key, inner.value->describe(), "a map");
       inner.value.reset();
@@ -98,17 +104,11 @@ class Kubeconfig {
   bool is_empty() const { return documents_.empty(); }
   const std::string& first_file() const { return documents_.front()->name(); }
 
-  std::string current_context() {
-    for (const auto& document : documents_) {
-      const std::string name = root_of(*document).text("current-context");
-      if (!name.empty()) return name;
-    }
-    return {};
-  }
-
-  // The entry of that name in a list: {"clusters", "cluster", "kind"}. Nothing, and a mistake: there is none.
+  // The entry of that name in a list: {"clusters", "cluster", "kind"}. Nothing, and a mistake at the place that names
+  // it: there is none.
   std::optional<Section> entry(std::string_view list, std::string_view inside,
-                               std::string_view name) {
+                               std::string_view name, Diagnostic named_by) {
+    const std::size_t mistakes_before = mistakes_.total();
     std::vector<std::string> names;
     for (const auto& document : documents_) {
       for (const YamlValue& item : root_of(*document).items(list)) {
@@ -119,8 +119,23 @@ class Kubeconfig {
         names.emplace_back(found->text());
       }
     }
-    missing_entry(list, name, names);
+    // A list that is none was told already.
+    if (mistakes_.total() > mistakes_before) return std::nullopt;
+    named_by.found = std::string{name};
+    named_by.expected = names.empty() ? fmt::format("a name in {}, which has none", list)
+                                      : fmt::format("one of {}", fmt::join(names, ", "));
+    mistakes_.add(std::move(named_by));
     return std::nullopt;
+  }
+
+  // The text of that key in the first file that has it, and where that is.
+  std::pair<std::string, Diagnostic> top_text(std::string_view key) {
+    for (const auto& document : documents_) {
+      const Section root = root_of(*document);
+      const std::string text = root.text(key);
+      if (!text.empty()) return {text, root.place_of(key)};
+    }
+    return {"", Diagnostic{first_file(), 0, std::string{key}}};
   }
 
  private:
@@ -144,18 +159,6 @@ class Kubeconfig {
 
   Section root_of(const YamlDocument& document) {
     return Section{&document, document.root(), "", &mistakes_};
-  }
-
-  void missing_entry(std::string_view list, std::string_view name,
-                     const std::vector<std::string>& names) {
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    std::string expected = names.empty() ? fmt::format("an entry in {}", list)
-                                         : fmt::format("one of {}", fmt::join(names, ", "));
-    if (const auto meant = nearest_name(name, views)) {
-      expected += fmt::format("; did you mean {}?", *meant);
-    }
-    mistakes_.add(Diagnostic{first_file(), 0, fmt::format("the name in {}", list),
-                             std::string{name}, std::move(expected)});
   }
 
   Diagnostics mistakes_;
@@ -183,7 +186,7 @@ PemText read_pem(const Section& section, const std::string& key) {
   if (section.has(key + "-data")) {
     pem.key = key + "-data";
     const auto bytes = base64_decoded(section.text(pem.key));
-    if (!bytes) section.reject(pem.key, "something else", "PEM text in base64");
+    if (!bytes) section.reject(pem.key, "not base64", "PEM text in base64");
     pem.bytes = bytes.value_or("");
   } else if (section.has(key)) {
     pem.key = key;
@@ -312,20 +315,22 @@ std::shared_ptr<CredentialSource> read_user(const Section& user, const ApiServer
   return credentials_from_files(std::move(files));
 }
 
-void choose(Kubeconfig& config, const std::string& context_name, Time now, ApiServer& server) {
-  const auto context = config.entry("contexts", "context", context_name);
+void choose(Kubeconfig& config, const std::string& context_name, const Diagnostic& named_by,
+            Time now, ApiServer& server) {
+  const auto context = config.entry("contexts", "context", context_name, named_by);
   if (!context) return;
   server.context = context_name;
   server.ns = context->text("namespace");
   const std::string cluster_name = context->text("cluster");
   const std::string user_name = context->text("user");
   if (cluster_name.empty()) context->reject("cluster", "", "the name of a cluster");
-  const auto cluster =
-      cluster_name.empty() ? std::nullopt : config.entry("clusters", "cluster", cluster_name);
+  const auto cluster = cluster_name.empty() ? std::nullopt
+                                            : config.entry("clusters", "cluster", cluster_name,
+                                                           context->place_of("cluster"));
   if (cluster) read_cluster(*cluster, server);
   server.credentials = fixed_credentials({});
   if (user_name.empty()) return;
-  if (const auto user = config.entry("users", "user", user_name)) {
+  if (const auto user = config.entry("users", "user", user_name, context->place_of("user"))) {
     server.credentials = read_user(*user, server, now);
   }
 }
@@ -355,10 +360,14 @@ Result<ApiServer> read_kubeconfig(const KubeconfigChoice& choice, Time now) {
     return bad_input(
         Diagnostic{first, 0, "kubeconfig", "", "a file with clusters, users and contexts"});
   }
-  const std::string context = choice.context.empty() ? config.current_context() : choice.context;
+  auto [context, named_by] = config.top_text("current-context");
+  if (!choice.context.empty()) {
+    context = choice.context;
+    named_by = Diagnostic{config.first_file(), 0, "the context"};
+  }
   ApiServer server;
   if (!context.empty()) {
-    choose(config, context, now, server);
+    choose(config, context, named_by, now, server);
   } else if (config.mistakes().empty()) {
     config.mistakes().add(Diagnostic{config.first_file(), 0, "current-context", "",
                                      "the name of a context, or say which with --context"});
