@@ -167,7 +167,17 @@ struct HostPort {
   std::string ip;  // empty: all
   std::string protocol = "TCP";
   std::int32_t port = 0;
+  // Where it stands in the manifest: which container, which of its ports.
+  std::int32_t container = 0;
+  std::int32_t index = 0;
   friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+// What one container asks for, in the manifest's order: first the init containers, then the others.
+struct ContainerRequests {
+  bool is_init = false;
+  Resources requests;
+  friend bool operator==(const ContainerRequests&, const ContainerRequests&) = default;
 };
 
 enum class PodPhase : std::uint8_t { pending, running, succeeded, failed, unknown };
@@ -182,6 +192,8 @@ struct Pod {
   bool may_preempt = true;  // preemptionPolicy is not Never
   Resources
       requests;  // in effect: containers, init containers, sidecars, overhead, pod level; without "pods"
+  std::vector<ContainerRequests>
+      containers;  // of a pod that waits; empty: one container asks for everything
   Labels node_selector;
   std::optional<std::vector<NodeTerm>> node_affinity;  // one of them matches
   std::vector<PreferredNodeTerm> preferred_nodes;
