@@ -161,7 +161,7 @@ class ControlPlane:
             PROGRAMS / "kube-controller-manager", f"--kubeconfig={self.kubeconfig('admin')}", "--secure-port=0",
             f"--service-account-private-key-file={self.folder}/service-accounts.key",
             f"--root-ca-file={self.ca_file}", "--leader-elect=false", "--use-service-account-credentials=false",
-            "--kube-api-qps=500", "--kube-api-burst=1000", "--node-monitor-period=1s",
+            "--kube-api-qps=500", "--kube-api-burst=1000", "--node-monitor-period=1s", "--pvclaimbinder-sync-period=1s",
             f"--controllers={','.join(CONTROLLERS)}"], self.folder)
 
     def _scheduler(self):

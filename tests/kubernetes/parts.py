@@ -74,7 +74,7 @@ class Part:
                     return int(line.split()[1]) / 1024
         return 0.0
 
-    def last_lines(self, count=15):
+    def last_lines(self, count=6):
         try:
             lines = self.log.read_text(errors="replace").splitlines()
         except FileNotFoundError:

@@ -3,7 +3,7 @@
 
     nodes:    nodes in short, see manifests.a_node
     objects:  whole manifests, made before any pod
-    running:  pods in short, see manifests.a_pod; `on` names the node each is bound to, as a scheduler would
+    running:  pods in short, see manifests.a_pod; `node` names the one each is bound to, as a scheduler would
     deleted:  names of running pods that are deleted before the pending workload comes
     pending:  the workload that waits: `pod` or `job` in short, or `objects` as whole manifests
     with:     what the site has beside the stock scheduler, see site_schedulers.py
@@ -11,13 +11,12 @@
     remedy:   edits that are known to start it: a check of the situation itself
 """
 import copy
-import json
 from pathlib import Path
 
 import yaml
 
 from api import Refused, wait_for
-from manifests import a_node, a_pod, pod_spec
+from manifests import a_node, a_pod
 
 FOLDER = Path(__file__).resolve().parent / "situations"
 # Removed with a situation, in this order. Namespaces go at the end of the whole test.
@@ -52,10 +51,12 @@ class Situation:
         meta = {key: short.pop(key) for key in ("name", "labels", "annotations") if key in short}
         in_short = {key: short.pop(key) for key in list(short) if key in SPEC_IN_SHORT}
         more = short.pop("spec", {})
-        short.pop("on", None)
+        short.pop("node", None)
         if short:
             raise ValueError(f"{self.name}: a pod has no {', '.join(short)}")
-        return a_pod(namespace=self.namespace, **meta, **in_short, **more)
+        pod = a_pod(namespace=self.namespace, **meta, **in_short)
+        pod["spec"].update(more)
+        return pod
 
     def _job(self, short):
         short = dict(short)
@@ -108,7 +109,7 @@ class Situation:
             for short in shorts:
                 pod = self._pod(short)
                 api.create(pod)
-                bind(api, self.namespace, pod["metadata"]["name"], short["on"])
+                bind(api, self.namespace, pod["metadata"]["name"], short["node"])
         finally:
             plane.parts["scheduler"].resume()
         for short in shorts:
@@ -129,7 +130,7 @@ class Situation:
         return not pods and self._pods_are_not_made(api)
 
     def _has_been_refused(self, pod):
-        if self.expect["constraint"] in ("scheduler_name", "node_name"):
+        if self.expect["constraint"] in ("scheduler_name", "node_name", "resource_claim"):
             return True  # nobody will ever say anything
         for condition in pod["status"].get("conditions", []):
             if condition["type"] == "PodScheduled" and condition["status"] == "False":

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pending situations, made by hand, under the stock kube-scheduler: does weir name the right constraint, and does
+the first change it suggests start the pods?
+
+    tests/kubernetes/situations_test.py [--bin FOLDER] [NAME...]     all of situations/, or those named
+    tests/kubernetes/situations_test.py --remedies [NAME...]         check the situations themselves, without weir
+"""
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+sys.dont_write_bytecode = True
+
+from api import Refused, wait_for
+from control_plane import HERE, ControlPlane
+from site_schedulers import SiteScheduler
+from situation import all_situations, apply_edits
+
+SAY_SECONDS = 20  # until the scheduler has said no
+START_SECONDS = 20  # after the change; kube-scheduler waits up to 10 s before it tries a pod again
+
+
+class Failure(Exception):
+    """What is wrong, for the table."""
+
+
+def install_crds(api):
+    for file in sorted((HERE / "crds").glob("*.yaml")):
+        api.create(yaml.safe_load(file.read_text()))
+    wait_for("the kinds of the CRDs", lambda: all(api.ask("GET", path)[0] == 200 for path in (
+        "/apis/jobset.x-k8s.io/v1alpha2/jobsets", "/apis/kueue.x-k8s.io/v1beta1/workloads",
+        "/apis/scheduling.x-k8s.io/v1alpha1/podgroups")), 20)
+
+
+def observe(weir, kubeconfig):
+    done = subprocess.run([weir, "observe", "--kubeconfig", kubeconfig, "--json"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    if done.returncode != 0:
+        raise Failure(f"weir observe: {done.stderr.strip()[:300]}")
+    return json.loads(done.stdout)
+
+
+def explanation(observation, situation):
+    kind, name = situation.workload()
+    for pending in observation["pending"]:
+        workload = pending["workload"]
+        if (workload["kind"], workload["namespace"], workload["name"]) == (kind, situation.namespace, name):
+            return pending
+    found = [f"{one['workload']['kind']}/{one['workload']['name']}" for one in observation["pending"]]
+    raise Failure(f"{kind}/{name} is not among the pending: {', '.join(found) or 'none'}")
+
+
+def check_explanation(pending, situation):
+    expected = situation.expect
+    if pending["constraint"] != expected["constraint"]:
+        raise Failure(f"said {pending['constraint']} ({pending['detail']}), it is {expected['constraint']}")
+    if expected.get("detail", "") not in pending["detail"]:
+        raise Failure(f"detail is \"{pending['detail']}\", without \"{expected['detail']}\"")
+    if not pending["why"].strip():
+        raise Failure("it does not say why")
+    if not pending["changes"]:
+        raise Failure("no change is suggested")
+    if not pending["changes"][0]["edits"]:
+        raise Failure(f"no edits: {pending['changes'][0]['text']}")
+
+
+def play(plane, situation, weir, kubeconfig):
+    """-> (constraint, change) as weir said them, or as the file says."""
+    api = plane.admin
+    site = [SiteScheduler(name, plane.api("admin"), situation.namespace) for name in situation.site]
+    try:
+        situation.make(plane)
+        for one in site:
+            one.start()
+        wait_for("the scheduler's say", lambda: situation.is_waiting(api), SAY_SECONDS)
+        if weir:
+            pending = explanation(observe(weir, kubeconfig), situation)
+            check_explanation(pending, situation)
+            change = pending["changes"][0]
+        else:
+            time.sleep(0.5)  # longer than a pod takes that is not held back
+            if situation.has_started(api):
+                raise Failure("it is not pending at all")
+            pending, change = situation.expect, {"text": situation.said(api), "edits": situation.remedy}
+        try:
+            apply_edits(api, change["edits"], situation.namespace)
+            wait_for("its start", lambda: situation.has_started(api), START_SECONDS)
+        except (Refused, TimeoutError, LookupError, IndexError, KeyError) as error:
+            raise Failure(f"{change['text']} -> {type(error).__name__} {error}; {situation.said(api)}") from error
+        return pending["constraint"], change["text"]
+    finally:
+        for one in site:
+            one.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=Path, default=HERE.parent.parent / "build" / "release" / "bin")
+    parser.add_argument("--remedies", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    situations = all_situations(options.names)
+    weir = None if options.remedies else options.bin / "weir"
+    good = 0
+    with ControlPlane() as plane:
+        install_crds(plane.admin)
+        kubeconfig = plane.kubeconfig("admin")
+        for situation in situations:
+            start = time.monotonic()
+            try:
+                constraint, text = play(plane, situation, weir, kubeconfig)
+                good += 1
+                verdict = "ok"
+            except Failure as failure:
+                constraint, text, verdict = situation.expect["constraint"], str(failure), "FAILED"
+            except (Refused, TimeoutError) as error:
+                constraint, text, verdict = situation.expect["constraint"], f"cannot be made: {error}", "FAILED"
+            situation.clean(plane)
+            print(f"{verdict:6} {situation.name:32} {constraint:17} {time.monotonic() - start:4.1f} s  {text}", flush=True)
+    print(f"{good} of {len(situations)}")
+    return 0 if good == len(situations) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
