@@ -32,13 +32,18 @@ declare -A packages=(
   [nightly]="lcov"
   # examples/train and their tests: PyTorch and Gloo. About 500 MB, so only when asked for: not in "all".
   [torch]="python3-torch libgloo-dev"
+  # The programs of a Kubernetes control plane for tests are built with Go (tests/kubernetes/build_servers.sh), which
+  # fetches the version they ask for itself. The package is in Debian's backports; skipped where a Go is on PATH.
+  [kubernetes]="golang-1.23-go openssl python3 python3-yaml"
+  # What the weir program needs to run, without what it is built with: deploy/Containerfile.
+  [runtime]="ca-certificates libcurl4 libfmt9 libsimdjson14 libsqlite3-0 libstdc++6 libyaml-cpp0.7 zlib1g"
   # A clean machine inside this one: tools/fresh_machine.sh.
   [chroot]="debootstrap"
   # The peer of `make bench`. Its packages may start munge as a service; the benchmark uses none of them
   # but its own.
   [slurm]="slurmctld slurmd slurm-client slurmrestd slurm-wlm-jwt-plugin munge"
 )
-readonly all_groups="core tests page browser format clang tidy nightly chroot slurm"
+readonly all_groups="core tests page browser format clang tidy nightly kubernetes chroot slurm"
 
 fail() {
   echo "install_deps: $*" >&2
@@ -49,6 +54,13 @@ readonly least_node=18
 has_node() {
   command -v npm >/dev/null &&
     node -e "process.exit(parseInt(process.versions.node) >= $least_node ? 0 : 1)" 2>/dev/null
+}
+
+# Since 1.21 Go fetches a newer one when a module asks for it.
+readonly least_go=21
+has_go() {
+  local version
+  version=$(go env GOVERSION 2>/dev/null) && [[ "$version" =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= least_go))
 }
 
 list_only=false
@@ -62,10 +74,13 @@ groups=("$@")
 
 wanted=()
 for group in "${groups[@]}"; do
-  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch, or all"
+  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch runtime, or all"
   if [[ "$group" == page ]] && ! $list_only && has_node; then continue; fi
   read -r -d '' -a members <<<"${packages[$group]}" || true
-  wanted+=("${members[@]}")
+  for member in "${members[@]}"; do
+    if [[ "$member" == golang-* ]] && ! $list_only && has_go; then continue; fi
+    wanted+=("$member")
+  done
 done
 
 [[ ${#wanted[@]} -gt 0 ]] || exit 0
@@ -95,6 +110,15 @@ fi
 echo "install_deps: installing ${missing[*]}"
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null; }
 apt update >/dev/null || fail "apt-get update failed; look at its messages above"
+# Debian 12's own Go is too old. Its backports come from the mirror this machine uses.
+if [[ " ${missing[*]} " == *" golang-"* ]] && [[ -z $(apt-cache madison "${missing[@]}" 2>/dev/null | grep golang-) ]]; then
+  release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" "Identifier: Packages" | head -n 1)
+  [[ -n "$release" && -n "$mirror" ]] || fail "no Go in this system's packages; put Go 1.$least_go or newer on PATH"
+  echo "install_deps: adding $release-backports, for Go"
+  echo "deb $mirror $release-backports main" | "${as_root[@]}" tee /etc/apt/sources.list.d/weir-backports.list >/dev/null
+  apt update >/dev/null || fail "apt-get update failed; look at its messages above"
+fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then

@@ -22,7 +22,7 @@ fail() {
 export CGO_ENABLED=0 GOFLAGS=-mod=readonly
 # A Go that is too old fetches the one go.mod names.
 export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
-command -v go >/dev/null || PATH=$PATH:/usr/lib/go-1.24/bin
+command -v go >/dev/null || PATH=$PATH:/usr/lib/go-1.23/bin # where Debian puts it
 command -v go >/dev/null || fail "no go on PATH; tools/install_deps.sh kubernetes installs one"
 
 # The servers tell this version to everybody who asks.

@@ -72,7 +72,8 @@ class ControlPlane:
     def __exit__(self, kind, error, trace):
         if kind not in (None, KeyboardInterrupt, SystemExit):
             for part in self.parts.values():
-                print(part.last_lines(), file=sys.stderr)
+                if not part.is_running():
+                    print(f"{part.name} does not run any more\n{part.last_lines()}", file=sys.stderr)
             print(f"the logs are kept: {self.folder}", file=sys.stderr)
             self.keep_folder = True
         self.stop()

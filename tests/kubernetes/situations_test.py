@@ -6,12 +6,8 @@ the first change it suggests start the pods?
     tests/kubernetes/situations_test.py [--bin FOLDER] [NAME...]     all of situations/, or those named
     tests/kubernetes/situations_test.py --remedies [NAME...]         check the situations themselves, without weir
 """
-import argparse
-import json
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import yaml
 
@@ -21,13 +17,10 @@ from api import Refused, wait_for
 from control_plane import HERE, ControlPlane
 from site_schedulers import SiteScheduler
 from situation import all_situations, apply_edits
+from weir_program import Failure, observe, parser
 
 SAY_SECONDS = 20  # until the scheduler has said no
 START_SECONDS = 20  # after the change; kube-scheduler waits up to 10 s before it tries a pod again
-
-
-class Failure(Exception):
-    """What is wrong, for the table."""
 
 
 def install_crds(api):
@@ -36,14 +29,6 @@ def install_crds(api):
     wait_for("the kinds of the CRDs", lambda: all(api.ask("GET", path)[0] == 200 for path in (
         "/apis/jobset.x-k8s.io/v1alpha2/jobsets", "/apis/kueue.x-k8s.io/v1beta1/workloads",
         "/apis/scheduling.x-k8s.io/v1alpha1/podgroups")), 20)
-
-
-def observe(weir, kubeconfig):
-    done = subprocess.run([weir, "observe", "--kubeconfig", kubeconfig, "--json"], capture_output=True, text=True,
-                          timeout=60, check=False)
-    if done.returncode != 0:
-        raise Failure(f"weir observe: {done.stderr.strip()[:300]}")
-    return json.loads(done.stdout)
 
 
 def explanation(observation, situation):
@@ -100,13 +85,12 @@ def play(plane, situation, weir, kubeconfig):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=Path, default=HERE.parent.parent / "build" / "release" / "bin")
-    parser.add_argument("--remedies", action="store_true")
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--remedies", action="store_true")
+    arguments.add_argument("names", nargs="*", metavar="NAME")
+    options = arguments.parse_args()
     situations = all_situations(options.names)
-    weir = None if options.remedies else options.bin / "weir"
+    weir = None if options.remedies else options.bin
     good = 0
     with ControlPlane() as plane:
         install_crds(plane.admin)
