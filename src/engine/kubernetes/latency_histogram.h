@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts of durations in buckets that grow by an eighth of their power of two: from a microsecond to two hours, each
-// exact to 12.5 %. A plain value; who shares it locks it.
+// Counts of durations in buckets that grow by an eighth of their power of two: from a microsecond to an hour, each
+// exact to 12.5 %; the last holds all that is longer. A plain value; who shares it locks it.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class LatencyHistogram {
     const auto wanted =
         static_cast<std::uint64_t>(std::max(1.0, part * static_cast<double>(count_) + 0.999999));
     std::uint64_t seen = 0;
-    for (std::size_t i = 0; i < kBuckets; ++i) {
+    for (std::size_t i = 0; i + 1 < kBuckets; ++i) {
       seen += counts_[i];
       if (seen >= wanted) return std::min(upper_bound(i), most_);
     }
@@ -41,7 +41,7 @@ class LatencyHistogram {
   // How many are certainly not longer than that: those in buckets that end there or before.
   std::uint64_t count_within(Duration limit) const {
     std::uint64_t seen = 0;
-    for (std::size_t i = 0; i < kBuckets && upper_bound(i) <= limit; ++i) seen += counts_[i];
+    for (std::size_t i = 0; i + 1 < kBuckets && upper_bound(i) <= limit; ++i) seen += counts_[i];
     return seen;
   }
 
