@@ -129,70 +129,69 @@ class FakeStore {
            "reason" : "Expired", "code" : 410
   }})"
            "\n";
-}
-
-static std::optional<std::string> query(std::string_view path, std::string_view name) {
-  std::string mistake;
-  const auto target = transport::parse_request_target(path, mistake);
-  if (!target) return std::nullopt;
-  for (const auto& [key, value] : target->query) {
-    if (key == name) return value;
   }
-  return std::nullopt;
-}
 
-static std::string json_of(const std::string& key, const FakeObject& object) {
-  const std::size_t slash = key.find('/');
-  return fmt::format(
-      R"({{"metadata":{{"name":"{}","namespace":"{}","uid":"{}","resourceVersion":"{}",)"
-      R"("creationTimestamp":"2026-11-15T09:00:00Z","labels":{{"value":"{}"}}}},)"
-      R"("spec":{{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{}m"}}}}}}]}},)"
-      R"("status":{{"phase":"Pending"}}}})",
-      key.substr(slash + 1), key.substr(0, slash), object.uid, object.version, object.value,
-      object.value);
-}
-
-private:
-void add_event(std::string_view type, const std::string& key, const FakeObject& object) {
-  events_.emplace_back(
-      version_, fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, json_of(key, object)));
-  while (events_.size() > window_) {
-    forgotten_ = events_.front().first;
-    events_.pop_front();
-  }
-  remember();
-}
-
-void remember() {
-  moments_[version_] = std::make_shared<const FakeObjects>(objects_);
-  while (moments_.size() > window_ + 1) moments_.erase(moments_.begin());
-}
-
-static transport::HttpReply page(const FakeObjects& all, std::uint64_t moment,
-                                 const std::string& after, std::size_t limit) {
-  std::string items;
-  std::string next;
-  std::size_t count = 0;
-  for (auto at = all.upper_bound(after); at != all.end(); ++at) {
-    if (limit > 0 && count == limit) {
-      next = fmt::format(R"(,"continue":"{}|{}")", moment, std::prev(at)->first);
-      break;
+  static std::optional<std::string> query(std::string_view path, std::string_view name) {
+    std::string mistake;
+    const auto target = transport::parse_request_target(path, mistake);
+    if (!target) return std::nullopt;
+    for (const auto& [key, value] : target->query) {
+      if (key == name) return value;
     }
-    items += (count++ > 0 ? "," : "") + json_of(at->first, at->second);
+    return std::nullopt;
   }
-  return {200,
-          {},
-          fmt::format(R"({{"kind":"List","metadata":{{"resourceVersion":"{}"{}}},"items":[{}]}})",
-                      moment, next, items)};
-}
 
-std::size_t window_;
-std::uint64_t version_ = 1;
-std::uint64_t forgotten_ = 0;  // changes up to this version are not known any more
-FakeObjects objects_;
-std::deque<std::pair<std::uint64_t, std::string>> events_;
-std::map<std::uint64_t, std::shared_ptr<const FakeObjects>> moments_;
-}
-;
+  static std::string json_of(const std::string& key, const FakeObject& object) {
+    const std::size_t slash = key.find('/');
+    return fmt::format(
+        R"({{"metadata":{{"name":"{}","namespace":"{}","uid":"{}","resourceVersion":"{}",)"
+        R"("creationTimestamp":"2026-11-15T09:00:00Z","labels":{{"value":"{}"}}}},)"
+        R"("spec":{{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"{}m"}}}}}}]}},)"
+        R"("status":{{"phase":"Pending"}}}})",
+        key.substr(slash + 1), key.substr(0, slash), object.uid, object.version, object.value,
+        object.value);
+  }
+
+ private:
+  void add_event(std::string_view type, const std::string& key, const FakeObject& object) {
+    events_.emplace_back(
+        version_, fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, json_of(key, object)));
+    while (events_.size() > window_) {
+      forgotten_ = events_.front().first;
+      events_.pop_front();
+    }
+    remember();
+  }
+
+  void remember() {
+    moments_[version_] = std::make_shared<const FakeObjects>(objects_);
+    while (moments_.size() > window_ + 1) moments_.erase(moments_.begin());
+  }
+
+  static transport::HttpReply page(const FakeObjects& all, std::uint64_t moment,
+                                   const std::string& after, std::size_t limit) {
+    std::string items;
+    std::string next;
+    std::size_t count = 0;
+    for (auto at = all.upper_bound(after); at != all.end(); ++at) {
+      if (limit > 0 && count == limit) {
+        next = fmt::format(R"(,"continue":"{}|{}")", moment, std::prev(at)->first);
+        break;
+      }
+      items += (count++ > 0 ? "," : "") + json_of(at->first, at->second);
+    }
+    return {200,
+            {},
+            fmt::format(R"({{"kind":"List","metadata":{{"resourceVersion":"{}"{}}},"items":[{}]}})",
+                        moment, next, items)};
+  }
+
+  std::size_t window_;
+  std::uint64_t version_ = 1;
+  std::uint64_t forgotten_ = 0;  // changes up to this version are not known any more
+  FakeObjects objects_;
+  std::deque<std::pair<std::uint64_t, std::string>> events_;
+  std::map<std::uint64_t, std::shared_ptr<const FakeObjects>> moments_;
+};
 
 }  // namespace weir::engine::kubernetes
