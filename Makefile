@@ -16,7 +16,7 @@ ifdef WEIR_DATA
   export WEIR_DATA := $(abspath $(WEIR_DATA))
 endif
 
-.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers torture clean
+.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers torture test-kubernetes clean
 
 help:
 	@echo 'weir: which deadlines can be promised, and which policy strands the fewest GPUs?'
@@ -39,6 +39,9 @@ help:
 	@echo 'Now and then'
 	@echo '  make deps       install the packages for all of the above'
 	@echo '  make deps-torch PyTorch and Gloo for examples/train and their tests, about 500 MB'
+	@echo '  make test-kubernetes'
+	@echo '                  against a real Kubernetes control plane, which is built with Go the first time;'
+	@echo '                  TESTS="situations cache" runs some, FULL=1 runs all at full size'
 	@echo '  make torture    500 kills of the server under load, a full disk, a damaged store, a set clock'
 	@echo '  make nightly    everything that takes longer than a coffee'
 	@echo '  make clean      remove build/ and out/'
@@ -77,6 +80,11 @@ torture: deps-build build/release/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target weir weir-supervisor weir-torture-job
 	@tests/torture/torture.py --bin build/release/bin
 
+test-kubernetes: deps-build deps-kubernetes build/release/build.ninja
+	@tests/kubernetes/build_servers.sh
+	@cmake --build --preset release -j $(JOBS) --target weir kube_cache_dump
+	@tests/kubernetes/run.py --bin build/release/bin $(if $(FULL),--full) $(TESTS)
+
 fuzz: deps-fuzz
 	@tools/fuzz.sh "$${FUZZ_SECONDS:-10}"
 
@@ -100,7 +108,7 @@ deps:
 	@tools/install_deps.sh all
 	@tools/install_page_deps.sh
 
-.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch
+.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch deps-kubernetes
 deps-build: deps-page
 	@tools/install_deps.sh core tests
 # Everything but the page works without it.
@@ -115,6 +123,8 @@ deps-tidy:
 	@tools/install_deps.sh core tests clang tidy
 deps-coverage:
 	@tools/install_deps.sh core tests nightly
+deps-kubernetes:
+	@tools/install_deps.sh kubernetes
 deps-torch:
 	@tools/install_deps.sh torch
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stand-ins for what sites put beside the stock scheduler, reduced to the rule that makes pods wait:
 
-    gang-scheduler       binds the pods of a PodGroup all together or not at all
+    gang-scheduler       binds the pods of a PodGroup when at least minMember of them fit together
     gpushare-scheduler   gives each pod its GPU memory on one GPU
     kueue                admits a Job of the queue while its quota lasts
 """
@@ -65,28 +65,32 @@ class SiteScheduler(threading.Thread):
         for pod in self.waiting():
             gangs.setdefault(pod["metadata"].get("labels", {}).get(GROUP), []).append(pod)
         for name, pods in gangs.items():
-            group = self.api.get("PodGroup", name, self.namespace)
-            places = self.place_all(pods) if len(pods) >= group["spec"]["minMember"] else None
-            for position, pod in enumerate(pods):
-                if places:
-                    self.bind(pod, places[position])
+            least = self.api.get("PodGroup", name, self.namespace)["spec"]["minMember"] - self.bound_members(name)
+            places = self.place(pods)
+            has_room = len(places) >= least
+            for pod in pods:
+                if has_room and pod["metadata"]["name"] in places:
+                    self.bind(pod, places[pod["metadata"]["name"]])
                 else:
-                    self.refuse(pod, f"the {group['spec']['minMember']} pods of the group do not fit together")
+                    self.refuse(pod, f"{len(places)} pods of the group fit together, {least} are needed")
 
-    def place_all(self, pods):
-        """-> a node for each, or None."""
+    def bound_members(self, group):
+        return sum(1 for pod in self.api.list("Pod", self.namespace)
+                   if pod["spec"].get("nodeName") and pod["metadata"].get("labels", {}).get(GROUP) == group)
+
+    def place(self, pods):
+        """-> {pod: node} for those that fit beside each other."""
         free = {node["metadata"]["name"]: amount(node["status"]["allocatable"]) for node in self.api.list("Node")
                 if not node["spec"].get("unschedulable") and not node["spec"].get("taints")}
         for pod in self.api.list("Pod"):
             if pod["spec"].get("nodeName") in free and pod["status"]["phase"] not in ("Succeeded", "Failed"):
                 free[pod["spec"]["nodeName"]] -= gpus_of(pod["spec"])
-        places = []
+        places = {}
         for pod in pods:
-            fitting = [node for node in sorted(free) if free[node] >= gpus_of(pod["spec"])]
-            if not fitting:
-                return None
-            places.append(fitting[0])
-            free[fitting[0]] -= gpus_of(pod["spec"])
+            node = next((node for node in sorted(free) if free[node] >= gpus_of(pod["spec"])), None)
+            if node:
+                places[pod["metadata"]["name"]] = node
+                free[node] -= gpus_of(pod["spec"])
         return places
 
     # ---- shares

@@ -20,6 +20,7 @@ from situation import all_situations, apply_edits
 from weir_program import Failure, observe, parser
 
 SAY_SECONDS = 20  # until the scheduler has said no
+NOTICE_SECONDS = 15  # until weir explains a workload that has just come
 START_SECONDS = 20  # after the change; kube-scheduler waits up to 10 s before it tries a pod again
 
 
@@ -31,14 +32,21 @@ def install_crds(api):
         "/apis/scheduling.x-k8s.io/v1alpha1/podgroups")), 20)
 
 
-def explanation(observation, situation):
+def explanation(folder, kubeconfig, situation):
+    """A workload that has only just come may be left alone for some seconds."""
     kind, name = situation.workload()
-    for pending in observation["pending"]:
-        workload = pending["workload"]
-        if (workload["kind"], workload["namespace"], workload["name"]) == (kind, situation.namespace, name):
-            return pending
-    found = [f"{one['workload']['kind']}/{one['workload']['name']}" for one in observation["pending"]]
-    raise Failure(f"{kind}/{name} is not among the pending: {', '.join(found) or 'none'}")
+    end = time.monotonic() + NOTICE_SECONDS
+    while True:
+        observation = observe(folder, kubeconfig)
+        for pending in observation["pending"]:
+            workload = pending["workload"]
+            is_it = (workload["kind"], workload["namespace"], workload["name"]) == (kind, situation.namespace, name)
+            if is_it and pending["constraint"] != "not_seen_yet":
+                return pending
+        if time.monotonic() > end:
+            found = [f"{one['workload']['kind']}/{one['workload']['name']}" for one in observation["pending"]]
+            raise Failure(f"{kind}/{name} is not among the pending: {', '.join(found) or 'none'}")
+        time.sleep(0.5)
 
 
 def check_explanation(pending, situation):
@@ -65,7 +73,7 @@ def play(plane, situation, weir, kubeconfig):
             one.start()
         wait_for("the scheduler's say", lambda: situation.is_waiting(api), SAY_SECONDS)
         if weir:
-            pending = explanation(observe(weir, kubeconfig), situation)
+            pending = explanation(weir, kubeconfig, situation)
             check_explanation(pending, situation)
             change = pending["changes"][0]
         else:
