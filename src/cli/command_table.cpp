@@ -11,6 +11,7 @@
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
+#include "cli/observe_command.h"
 #include "cli/policies_command.h"
 #include "cli/published_command.h"
 #include "cli/run_job_command.h"
@@ -375,6 +376,7 @@ CommandSpec help_spec() {
 std::vector<Command> all_commands() {
   std::vector<Command> table = {
       {serve_spec(), serve_command},
+      {observe_spec(), observe_command},
       {run_job_spec(), run_job_command},
       {simulate_spec(), simulate_command},
       {explain_spec(), explain_command},

@@ -7,6 +7,24 @@
 #include "formats/record_log.h"
 
 namespace weir::cli {
+namespace {
+
+std::string line_of(const formats::RecordLogHeader& header) {
+  std::ostringstream out;
+  formats::RecordLogWriter{out, kVersion}.write(header);
+  std::string line = out.str();
+  while (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+std::string observed_log_header() {
+  formats::RecordLogHeader header;
+  header.policy = "observed";
+  header.workload = "live";
+  return line_of(header);
+}
 
 std::string live_log_header(const control::ControllerConfig& config, std::string_view curves) {
   formats::RecordLogHeader header;
@@ -17,11 +35,7 @@ std::string live_log_header(const control::ControllerConfig& config, std::string
   header.slot = config.training.slot;
   header.workload = "live";
   header.curves = curves;
-  std::ostringstream out;
-  formats::RecordLogWriter{out, kVersion}.write(header);
-  std::string line = out.str();
-  while (line.ends_with('\n')) line.pop_back();
-  return line;
+  return line_of(header);
 }
 
 }  // namespace weir::cli

@@ -11,6 +11,9 @@
 namespace weir::cli {
 
 // Without its newline. `curves`: where they were read from; may be empty.
+// Of a cluster that another scheduler runs.
+std::string observed_log_header();
+
 std::string live_log_header(const control::ControllerConfig& config, std::string_view curves);
 
 }  // namespace weir::cli

@@ -3,36 +3,29 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <ostream>
 #include <sstream>
 #include <thread>
 
 #include "cli/live_log_header.h"
-#include "cli/live_story.h"
-#include "cli/state_folder.h"
+#include "cli/serve_common.h"
+#include "cli/serve_observing.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
-#include "control/api.h"
 #include "control/controller.h"
-#include "control/faulty_vfs.h"
 #include "control/store.h"
-#include "dashboard/dashboard.h"
-#include "dashboard/embedded_page.h"
 #include "engine/local/gpu_inventory.h"
 #include "engine/local/local_engine.h"
 #include "formats/cluster_shorthand.h"
 #include "formats/cluster_yaml.h"
 #include "formats/quantity_text.h"
 #include "schedule/policies/training_policies.h"
-#include "transport/http_server.h"
 
 namespace weir::cli {
 namespace {
@@ -120,29 +113,6 @@ Result<std::string> choose_policy(const OptionValues& options, control::Store& s
   return policy;
 }
 
-// SIGINT and SIGTERM wait until somebody asks for them; threads made from now on do the same.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~StopSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-  int wait() const {
-    int signal = 0;
-    sigwait(&set_, &signal);
-    return signal;
-  }
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-};
-
 struct Durations {
   Duration rescale{0};
   Duration rescale_per_doubling{0};
@@ -167,21 +137,6 @@ Result<Durations> read_durations(const OptionValues& options) {
   return read;
 }
 
-void describe(const control::Recovery& recovery, Console& console) {
-  if (recovery.end.entry == 0) return;
-  console.err << fmt::format(
-      "weir: recovered {} jobs from {} records ({} since the last snapshot)\n", recovery.jobs,
-      recovery.end.record, recovery.records_folded);
-  for (const control::Damage& damage : recovery.damage) {
-    const std::string where =
-        damage.first_entry == 0 ? "the store"
-        : damage.first_entry == damage.last_entry
-            ? fmt::format("entry {} of the log", damage.first_entry)
-            : fmt::format("entries {} to {} of the log", damage.first_entry, damage.last_entry);
-    console.err << fmt::format("weir: warning: {}: {}\n", where, damage.what);
-  }
-}
-
 }  // namespace
 
 CommandSpec serve_spec() {
@@ -198,6 +153,24 @@ CommandSpec serve_spec() {
             .type = OptionType::file,
             .help = "The folder for the store, logs and the token. Default: $WEIR_STATE, or "
                     "~/.local/state/weir."},
+           {.name = "engine",
+            .type = OptionType::text,
+            .default_text = "local",
+            .choices = {"local", "kubernetes"},
+            .help = "Where jobs run: processes of this machine, or the pods of a Kubernetes "
+                    "cluster."},
+           {.name = "mode",
+            .type = OptionType::text,
+            .choices = {"schedule", "observe"},
+            .help = "schedule: weir decides. observe: another scheduler does; weir only reads, "
+                    "explains and predicts. So far local schedules and kubernetes observes."},
+           {.name = "kubeconfig",
+            .type = OptionType::file,
+            .help = "Where the Kubernetes cluster is. Default: $KUBECONFIG, ~/.kube/config, or the "
+                    "service account of the pod weir runs in."},
+           {.name = "context",
+            .type = OptionType::text,
+            .help = "The context of the kubeconfig to use, instead of its current one."},
            {.name = "cluster",
             .type = OptionType::text,
             .help = "What may be used: nodes x GPUs x model, as in 1x8xA100, or a cluster file. "
@@ -269,42 +242,29 @@ CommandSpec serve_spec() {
             .help = "Start although part of the history is lost, if what is promised is still "
                     "certain."}},
       .examples = {{"weir serve --cluster 1x4xCPU", "Try it without a GPU."},
-                   {"weir serve --state /srv/weir --port 8080", "Its own folder and port."}}};
+                   {"weir serve --state /srv/weir --port 8080", "Its own folder and port."},
+                   {"weir serve --engine kubernetes --mode observe",
+                    "Watch the cluster of the current kubectl context."}}};
 }
 
 Result<void> serve_command(const OptionValues& options, Console& console) {
+  if (options.text("engine") == "kubernetes") return serve_observing(options, console);
   const auto durations = read_durations(options);
   if (!durations) return tl::unexpected<Error>(durations.error());
-  const fs::path state =
-      fs::absolute(options.has("state") ? fs::path{options.text("state")} : default_state_folder());
-  if (auto made = make_state_folder(state); !made) return made;
-  auto token = read_or_make_token(token_file(state));
-  if (!token) return tl::unexpected<Error>(std::move(token.error()));
-
   const auto began = std::chrono::steady_clock::now();
   const StopSignals signals;
   signal(SIGPIPE, SIG_IGN);
-
-  control::StoreOptions store_options;
-  store_options.file = store_file(state);
-  store_options.build = kVersion;
-  store_options.accepts_damage = options.flag("accept-damage");
-  // For tests of the whole program: a file layer that loses what was not synced when the process dies.
-  std::optional<control::FaultyVfs> faulty;
-  if (const char* vfs = std::getenv("WEIR_TEST_VFS"); vfs != nullptr && vfs[0] != '\0') {
-    faulty.emplace(vfs);
-    store_options.vfs = vfs;
-  }
-  auto store = control::Store::open(store_options);
-  if (!store) return tl::unexpected<Error>(std::move(store.error()));
+  auto state = open_state(options);
+  if (!state) return tl::unexpected<Error>(std::move(state.error()));
+  control::Store& store = *(*state)->store;
 
   const auto gpus = engine::find_gpus();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   control::ControllerConfig config;
-  auto cluster = choose_cluster(options, **store, *gpus);
+  auto cluster = choose_cluster(options, store, *gpus);
   if (!cluster) return tl::unexpected<Error>(std::move(cluster.error()));
   config.cluster = std::move(*cluster);
-  auto policy = choose_policy(options, **store);
+  auto policy = choose_policy(options, store);
   if (!policy) return tl::unexpected<Error>(std::move(policy.error()));
   config.policy = std::move(*policy);
   if (options.has("curves")) {
@@ -318,7 +278,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   config.snapshot_every = static_cast<std::uint64_t>(options.integer("snapshot-every"));
 
   engine::LocalEngineOptions engine_options;
-  engine_options.folder = state / "engine";
+  engine_options.folder = (*state)->folder / "engine";
   for (const engine::GpuDevice& gpu : *gpus) engine_options.gpu_uuids.push_back(gpu.uuid);
   engine_options.most_spares = static_cast<std::size_t>(options.integer("warm-pool"));
   if (options.has("starts-at-once"))
@@ -326,52 +286,34 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto engine = engine::make_local_engine(std::move(engine_options));
   if (!engine) return tl::unexpected<Error>(std::move(engine.error()));
 
-  auto reader = control::StoreReader::open(store_options);
+  auto reader = control::StoreReader::open((*state)->options);
   if (!reader) return tl::unexpected<Error>(std::move(reader.error()));
   control::Metrics metrics;
   auto controller =
-      control::Controller::start(std::move(config), **store, **reader, **engine, metrics);
+      control::Controller::start(std::move(config), store, **reader, **engine, metrics);
   if (!controller) return tl::unexpected<Error>(std::move(controller.error()));
 
-  control::ApiOptions api_options;
-  api_options.token = *token;
-  api_options.version = kVersion;
-  api_options.log_header =
-      live_log_header((*controller)->config(), options.has("curves") ? options.text("curves") : "");
-  api_options.store = store_options;
-  api_options.story = live_story_json;
-  auto api = control::Api::make(std::move(api_options), **controller, **store, engine->get(), metrics);
-  if (!api) return tl::unexpected<Error>(std::move(api.error()));
-  transport::HttpServerOptions http;
-  http.port = static_cast<std::uint16_t>(options.integer("port"));
-  http.default_headers = control::api_headers();
-  http.gate = [&](const transport::HttpRequest& request) { return (*api)->authorise(request); };
-  http.on_access = [&](const transport::AccessEntry& entry) { (*api)->note_access(entry); };
-  transport::Router router = (*api)->router();
-  dashboard::add_dashboard(router);
-  auto server = transport::HttpServer::start(std::move(http), std::move(router));
-  if (!server) return tl::unexpected<Error>(std::move(server.error()));
+  auto served = listen(options, **state, **controller, engine->get(), metrics,
+                       live_log_header((*controller)->config(),
+                                       options.has("curves") ? options.text("curves") : ""));
+  if (!served) return tl::unexpected<Error>(std::move(served.error()));
 
-  std::ofstream{url_file(state)} << (*server)->url() << "\n";
   describe((*controller)->recovery(), console);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const Cluster& used = (*controller)->config().cluster;
   console.err << fmt::format(
       "weir {} listens on {} after {:.2f} s\n  {} GPUs on {} node{}, policy {}, {}\n  state and "
-      "token "
-      "in {}\n  dashboard: {}/ ({})\n",
-      kVersion, (*server)->url(), seconds, used.gpu_count(), used.nodes.size(),
+      "token in {}\n  {}\n",
+      kVersion, served->server->url(), seconds, used.gpu_count(), used.nodes.size(),
       used.nodes.size() == 1 ? "" : "s", (*controller)->config().policy, (*engine)->describe(),
-      state.string(), (*server)->url(),
-      dashboard::embedded_page().empty() ? "this weir was built without it"
-                                         : "weir dashboard prints the link with the token");
+      (*state)->folder.string(), dashboard_line(*served->server));
   console.err.flush();
 
   signals.wait();
   console.err << "weir: stopping; jobs go on running, and the next `weir serve` takes them over\n";
-  (*api)->stop();
-  (*server)->stop();
+  served->api->stop();
+  served->server->stop();
   (*controller)->stop();
   return {};
 }

@@ -298,6 +298,7 @@ void Api::metrics(Request, Responder responder) {
   metrics_.gauge("weir_watchers", "Clients that follow the events.")
       .set(static_cast<double>(hub_->watchers()));
   metrics_.gauge("weir_resident_memory_bytes", "Memory of the server.").set(resident_bytes());
+  if (options_.refresh_metrics) options_.refresh_metrics();
   metrics_.gauge("weir_healthy", "1 when work is accepted.").set(loop_.health().is_ok ? 1 : 0);
   responder.send({200, "text/plain; version=0.0.4; charset=utf-8", metrics_.exposition(), {}});
 }

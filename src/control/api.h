@@ -34,6 +34,7 @@ struct ApiOptions {
   std::string log_header;  // the first line of exported logs, without its newline
   StoreOptions store;      // for readers of its own
   StoryTeller story;
+  std::function<void()> refresh_metrics;  // before they are told; may be empty
 };
 
 // For HttpServerOptions: answers are kept by nobody, and are taken for what they say they are.

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/observe_command.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <limits>
+#include <mutex>
+#include <ostream>
+
+#include "cli/observe_text.h"
+#include "cli/version.h"
+#include "engine/kubernetes/kubeconfig.h"
+#include "engine/kubernetes/look_at_cluster.h"
+#include "engine/kubernetes/watched_cluster.h"
+#include "formats/quantity_text.h"
+
+namespace weir::cli {
+namespace {
+
+using engine::kubernetes::ClusterCache;
+using engine::kubernetes::SourceState;
+using engine::kubernetes::SourceStatus;
+
+Time now_on_the_wall() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+// Waits for the first look at every kind, and shows that it goes on.
+bool wait_for(const ClusterCache& cache, Duration at_most, Console& console) {
+  const auto end = std::chrono::steady_clock::now() + at_most;
+  bool is_shown = false;
+  while (!cache.wait_until_synced(std::chrono::milliseconds{500})) {
+    if (std::chrono::steady_clock::now() >= end) break;
+    std::uint64_t objects = 0;
+    for (const SourceStatus& source : cache.sources()) objects += source.objects;
+    if (console.err_is_terminal) {
+      console.err << fmt::format("\rreading the cluster: {} objects", objects) << std::flush;
+      is_shown = true;
+    }
+  }
+  if (is_shown) console.err << "\r\x1b[K" << std::flush;
+  return cache.wait_until_synced(std::chrono::milliseconds{0});
+}
+
+tl::unexpected<Error> cannot_read(const std::vector<SourceStatus>& sources, Duration waited) {
+  Diagnostics details;
+  for (const SourceStatus& source : sources) {
+    if (source.is_known) continue;
+    details.add({"", 0, std::string{info_of(source.kind).name},
+                 source.detail.empty()
+                     ? fmt::format("no answer in {} s",
+                                   std::chrono::duration_cast<std::chrono::seconds>(waited).count())
+                     : source.detail,
+                 "an API server that answers; --timeout waits longer"});
+  }
+  return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
+}
+
+}  // namespace
+
+CommandSpec observe_spec() {
+  return {
+      .name = "observe",
+      .summary = "Look at a Kubernetes cluster: what waits, why, and what would start it.",
+      .about =
+          "Reads the cluster once and tells, for each workload that waits: which constraint holds "
+          "it, "
+          "on how many nodes, the smallest change that would start it, and when it will probably "
+          "start. Works beside any scheduler, needs only a role that may get, list and watch, and "
+          "changes nothing. `weir serve --engine kubernetes --mode observe` does the same all the "
+          "time, with a page.",
+      .options = {{.name = "kubeconfig",
+                   .type = OptionType::file,
+                   .help =
+                       "Where the cluster is. Default: $KUBECONFIG, ~/.kube/config, or the service "
+                       "account of the pod weir runs in."},
+                  {.name = "context",
+                   .type = OptionType::text,
+                   .help = "The context of the kubeconfig to use, instead of its current one."},
+                  {.name = "learned",
+                   .type = OptionType::file,
+                   .help =
+                       "What is learnt of how long pods run is kept in this file, from one look to "
+                       "the next. Without it only pods that are still listed teach anything."},
+                  {.name = "timeout",
+                   .type = OptionType::text,
+                   .unit = "duration",
+                   .default_text = "60s",
+                   .help = "How long to wait for the API server."},
+                  {.name = "all",
+                   .type = OptionType::flag,
+                   .help = "Tell of every workload that waits, not only of the first 20."},
+                  {.name = "json",
+                   .type = OptionType::flag,
+                   .help = "Print JSON for programs instead of text for people."}},
+      .examples = {{"weir observe", "The cluster of the current kubectl context."},
+                   {"weir observe --kubeconfig lab.yaml --json", "For a program."}}};
+}
+
+Result<void> observe_command(const OptionValues& options, Console& console) {
+  const auto timeout = formats::parse_duration(options.text("timeout"));
+  if (!timeout) {
+    return bad_input(
+        Diagnostic{"", 0, "--timeout", options.text("timeout"), "a duration like 30s or 2m"});
+  }
+  engine::kubernetes::ServerSearch search;
+  if (options.has("kubeconfig")) search.kubeconfig = options.text("kubeconfig");
+  if (options.has("context")) search.context = options.text("context");
+  auto server = engine::kubernetes::find_api_server(search, now_on_the_wall());
+  if (!server) return tl::unexpected<Error>(std::move(server.error()));
+  engine::kubernetes::ClusterLooker looker;
+  if (options.has("learned")) {
+    if (auto loaded = looker.load(options.text("learned")); !loaded)
+      return tl::unexpected<Error>(std::move(loaded.error()));
+  }
+
+  engine::kubernetes::ClusterCacheSettings settings;
+  settings.client.user_agent = fmt::format("weir/{} (observe)", kVersion);
+  ClusterCache cache{*server, std::move(settings)};
+  cache.on_change([&](const engine::kubernetes::ObjectChange& change) {
+    const auto* before = std::get_if<std::shared_ptr<const observe::Pod>>(&change.before);
+    const auto* after = std::get_if<std::shared_ptr<const observe::Pod>>(&change.after);
+    if (before != nullptr || after != nullptr)
+      looker.learn(before == nullptr ? nullptr : before->get(),
+                   after == nullptr ? nullptr : *after);
+  });
+  cache.start();
+  if (!wait_for(cache, *timeout, console)) return cannot_read(cache.sources(), *timeout);
+  observe::ClusterObjects objects = cache.snapshot();
+  objects.at = now_on_the_wall();
+  const auto sources = cache.sources();
+  cache.stop();
+  const std::string version =
+      engine::kubernetes::server_version(*server, fmt::format("weir/{} (observe)", kVersion));
+  const auto look = looker.look(objects, sources, version);
+  if (options.has("learned")) {
+    if (auto saved = looker.save(options.text("learned")); !saved) return saved;
+  }
+  if (options.flag("json")) {
+    console.out << look.insight.json << "\n";
+    return {};
+  }
+  ObserveTextOptions text;
+  if (options.flag("all")) text.most_workloads = std::numeric_limits<std::size_t>::max();
+  console.out << observation_text(look.observation,
+                                  fmt::format("Kubernetes {} at {}", version, server->url),
+                                  engine::kubernetes::trouble_of(sources), text);
+  return {};
+}
+
+}  // namespace weir::cli
