@@ -155,7 +155,7 @@ def main():
     arguments.add_argument("--arrive-seconds", type=float)
     arguments.add_argument("--compress", type=float, default=100, help="durations are divided by it")
     arguments.add_argument("--longest", type=float, help="seconds, compressed; longer ones are cut")
-    arguments.add_argument("--load", type=float, default=1.1)
+    arguments.add_argument("--load", type=float, help="what is asked for, in parts of what there is")
     arguments.add_argument("--every", type=float, default=5, help="seconds between questions")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--rows", help="write each prediction to this file, as JSON lines")
@@ -167,8 +167,9 @@ def main():
     arrive = options.arrive_seconds or (70 if options.short else 220)
     longest = options.longest or (30 if options.short else 75)
     compress = options.compress * (2 if options.short else 1)
+    load = options.load or (1.6 if options.short else 1.4)
     pods = openb_pods.pods(options.first, count, arrive, compress, longest)
-    nodes, gpus = openb_pods.nodes(openb_pods.gpu_seconds(pods) / arrive / options.load, options.seed)
+    nodes, gpus = openb_pods.nodes(openb_pods.gpu_seconds(pods) / arrive / load, options.seed)
     try:
         with ControlPlane() as plane:
             plane.admin.create_all(nodes)
