@@ -29,6 +29,15 @@ page_status=0
 if command -v node >/dev/null; then bench/page_bench.mjs || page_status=$?; else page_status=77; fi
 [[ $page_status -eq 0 || $page_status -eq 77 ]] || page_failed=true
 
+# A cluster of 5,000 nodes and 20,000 pods on a real API server, watched.
+echo
+echo "== kubernetes_scale"
+if [[ -x build/kubernetes/bin/kube-apiserver ]]; then
+  tests/kubernetes/scale_test.py --bin build/release/bin || kubernetes_failed=true
+else
+  echo "not run: tests/kubernetes/build_servers.sh has not been run"
+fi
+
 # The server beside Slurm, in turns; then the server alone with a long past.
 readonly bin=build/release/bin rounds=3 promised=10
 rate_of() { sed -n "s|^$1.* \([0-9]*\) /s .*|\1|p"; }
@@ -60,6 +69,10 @@ fi
 "$bin/serve_bench" "$bin/weir" 50000 past
 if [[ ${#ratios[@]} -gt 0 ]] && awk -v m="$median" -v p="$promised" 'BEGIN {exit !(m < p)}'; then
   echo "  NOT MET: at least ${promised}x the better of sbatch and slurmrestd"
+  exit 1
+fi
+if [[ ${kubernetes_failed:-false} == true ]]; then
+  echo "  NOT MET: a limit of the large cluster, above"
   exit 1
 fi
 if [[ ${page_failed:-false} == true ]]; then

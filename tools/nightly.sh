@@ -35,6 +35,7 @@ step "coverage" make coverage
 step "published results: 17 lists, 8 policies, 10 seeds" tools/check_sweep.py
 step "every rival on every published trace" tools/check_rivals.py
 step "torture: kills, full disk, damage, clock" make torture
+step "a real Kubernetes control plane, at full size" make test-kubernetes FULL=1
 step "200 short jobs each second for a minute, through the server" \
   build/release/bin/serve_soak build/release/bin/weir 200 60 195
 step "six real training jobs on two slots, 20 times" tests/training/mix.py build/release/bin --runs 20

@@ -46,7 +46,7 @@ USERS = [("admin-secret", "admin", "system:masters"), ("observer-secret", "obser
 class ControlPlane:
     """A context. `parts` is what runs, in the order of its start; leave out what a test does not need."""
 
-    def __init__(self, parts=("controller-manager", "scheduler", "kwok"), keep_folder=False):
+    def __init__(self, parts=("controller-manager", "scheduler", "kwok"), keep_folder=False, scheduler_settings=None):
         missing = [name for name in ("etcd", "kube-apiserver") if not (PROGRAMS / name).exists()]
         if missing:
             raise SystemExit(f"{PROGRAMS} has no {' and no '.join(missing)}: run tests/kubernetes/build_servers.sh")
@@ -56,6 +56,7 @@ class ControlPlane:
         self.ca_file = self.folder / "certificates" / "apiserver.crt"  # it signs itself
         self.audit_log = self.folder / "audit.log"
         self.wanted = parts
+        self.scheduler_settings = scheduler_settings or {}  # of KubeSchedulerConfiguration
         self.parts = {}
         self.admin = None
 
@@ -166,10 +167,11 @@ class ControlPlane:
             f"--controllers={','.join(CONTROLLERS)}"], self.folder)
 
     def _scheduler(self):
-        """The stock one: only how fast it may talk is set."""
+        """The stock one: only how fast it may talk is set, and what a test asks for."""
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
                   "leaderElection": {"leaderElect": False},
-                  "clientConnection": {"kubeconfig": str(self.kubeconfig("admin")), "qps": 1000, "burst": 2000}}
+                  "clientConnection": {"kubeconfig": str(self.kubeconfig("admin")), "qps": 1000, "burst": 2000},
+                  **self.scheduler_settings}
         file = self.folder / "scheduler.json"
         file.write_text(json.dumps(config))
         return Part("scheduler", [PROGRAMS / "kube-scheduler", f"--config={file}", "--secure-port=0"], self.folder)

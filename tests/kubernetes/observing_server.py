@@ -50,6 +50,9 @@ class ObservingServer:
             check(self.process.poll() is None, f"weir serve ended: {self.log.read_text()[-500:]}")
             check(time.monotonic() < end, f"weir serve does not listen: {self.log.read_text()[-500:]}")
             time.sleep(0.05)
+        while self.get("/v1/observation")[0] == 503:  # the first look
+            check(time.monotonic() < end, f"weir serve does not see the cluster: {self.log.read_text()[-500:]}")
+            time.sleep(0.05)
 
     def kill(self):
         self.process.kill()
