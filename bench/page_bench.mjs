@@ -5,9 +5,10 @@
 // while one filters and scrolls 10,000 jobs and GPUs, and whether it grows. Each figure has its limit beside it; one that is over
 // makes the exit code 1.
 //
-//   bench/page_bench.mjs [--seconds 20] [--memory-seconds 600] [--loads 5] [--jobs 10000] [--gpus 10000] [--only PART...]
+//   bench/page_bench.mjs [--seconds 20] [--memory-seconds 600] [--loads 5] [--jobs 10000] [--gpus 10000] [--only PART...] [--view TEXT]
 //
-// Parts: load, tasks, memory. Needs build/release/bin/weir and page_server, Node, ui/node_modules and Chromium (exit code 77 without).
+// Parts: load, tasks, memory. --view: of the tasks only those of an activity whose name has the text, for example "scrolling jobs".
+// Needs build/release/bin/weir and page_server, Node, ui/node_modules and Chromium (exit code 77 without).
 // The trace of the slowest part is kept in out/page-trace.json.gz; Chromium's DevTools and ui.perfetto.dev open it.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -27,6 +28,7 @@ const { values: options } = parseArgs({
   options: {
     seconds: { type: 'string', default: '20' }, 'memory-seconds': { type: 'string', default: '600' }, loads: { type: 'string', default: '5' },
     jobs: { type: 'string', default: '10000' }, gpus: { type: 'string', default: '10000' }, only: { type: 'string', multiple: true },
+    view: { type: 'string', default: '' },
   },
 });
 const number = (name) => {
@@ -35,6 +37,7 @@ const number = (name) => {
   return value;
 };
 const wants = (part) => !options.only || options.only.includes(part);
+const isViewed = (name) => name.toLowerCase().includes(options.view.toLowerCase());
 
 const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), '..');
 const programs = path.resolve(process.env.WEIR_BIN ?? path.join(root, 'build/release/bin'));
@@ -171,6 +174,7 @@ async function measureTasks(chromium, events) {
   let slowest = { ms: -1 };
   try {
     for (const [name, { address, ready, run }] of Object.entries(activities)) {
+      if (!isViewed(name)) continue;
       const context = await openWindow(chromium, server);
       const page = await context.newPage();
       await page.goto(address);
@@ -303,6 +307,7 @@ function slope(samples) {
   return below === 0 ? 0 : above / below;
 }
 
+if (!Object.keys(activities).some(isViewed)) fail(`--view is "${options.view}", expected a part of one of: ${Object.keys(activities).join('; ')}`);
 const chromium = await Chromium.launch();
 try {
   console.log(`Chromium ${chromium.browser.version()}, window 1440x900; page_server: ${options.gpus} GPUs, ${options.jobs} jobs`);
