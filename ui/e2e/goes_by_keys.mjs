@@ -49,6 +49,43 @@ pageTest('a job is found and opened without a mouse', {}, async ({ server, page 
   await table.getByRole('link', { name: 'alpha-one' }).waitFor();
 });
 
+pageTest('in a long list the focus stays with its job, and Tab goes from job to job', {}, async ({ server, page }) => {
+  for (let i = 1; i <= 90; ++i) await server.submit(held(server, `job-${i}`));
+  await page.goto('/jobs');
+  const table = page.getByRole('table', { name: 'Jobs' });
+  await table.getByRole('link', { name: 'job-90', exact: true }).waitFor();
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  const scrollTo = (top) => table.evaluate((box, at) => { box.scrollTop = at; }, top);
+  const names = () => table.getByRole('link').allInnerTexts();
+
+  await table.getByRole('link', { name: 'job-80', exact: true }).focus();
+  await scrollTo(60 * 37);
+  await table.getByRole('link', { name: 'job-25', exact: true }).waitFor();
+  assert.equal(await focused(), 'job-80', 'though it is out of sight');
+  await scrollTo(0);
+  await server.submit(held(server, 'job-91')); // above it
+  await table.getByRole('link', { name: 'job-91', exact: true }).waitFor();
+  assert.equal(await focused(), 'job-80');
+  for (let job = 79; job >= 20; --job) { // far beyond the rows that were there
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), `job-${job}`);
+  }
+  const row = page.locator('[role=row]:focus-within');
+  assert.equal(await row.getAttribute('aria-rowindex'), String(91 - 20 + 2));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'job-20' }).waitFor();
+
+  // Whoever reads the page without seeing it reads it in the order of the list, once scrolling rests.
+  await page.goBack();
+  await table.getByRole('link', { name: 'job-91', exact: true }).waitFor();
+  for (const top of [200, 900, 500, 1500, 1200]) await scrollTo(top);
+  await table.getByRole('link', { name: 'job-50', exact: true }).waitFor();
+  await eventually('the rows are in order', async () => {
+    const numbers = (await names()).map((name) => Number(name.replace('job-', '')));
+    return numbers.length > 20 && numbers.includes(50) && numbers.every((number, i) => i === 0 || number === numbers[i - 1] - 1);
+  });
+});
+
 pageTest('with Tab one gets to the content first, and the focus can be seen', {}, async ({ page }) => {
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'To the content');
