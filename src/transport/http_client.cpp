@@ -3,11 +3,9 @@
 
 #include <curl/curl.h>
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
 namespace weir::transport {
@@ -44,32 +42,6 @@ bool is_loopback_url(std::string_view url) {
          url.find("//localhost") != std::string_view::npos ||
          url.find("//[::1]") != std::string_view::npos;
 }
-
-// A TLS connection that the server has closed: OpenSSL's write would end the program (curl writes to plain ones without
-// that). While one of these lives, this thread's writes to nobody are errors like others.
-class WithoutPipeSignal {
- public:
-  explicit WithoutPipeSignal(bool is_wanted) : is_wanted_{is_wanted} {
-    if (!is_wanted_) return;
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
-  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
-  ~WithoutPipeSignal() {
-    if (!is_wanted_) return;
-    const timespec at_once{};
-    while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  bool is_wanted_;
-  sigset_t pipe_{};
-  sigset_t before_{};
-};
 
 // One transfer, as curl's callbacks see it.
 struct Transfer {
@@ -273,11 +245,7 @@ class HttpClient::Impl {
     if (!handle_) return unreachable(CURLE_FAILED_INIT);
     CurlList list = header_lines(headers);
     set(CURLOPT_HTTPHEADER, list.get());
-    CURLcode code = CURLE_OK;
-    {
-      const WithoutPipeSignal guard{url_.starts_with("https:")};
-      code = curl_easy_perform(handle_.get());
-    }
+    const CURLcode code = curl_easy_perform(handle_.get());
     set(CURLOPT_HTTPHEADER, nullptr);
     if (transfer.is_too_large) return too_large();
     if (code != CURLE_OK && !transfer.is_stopped) return unreachable(code);

@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const std::string kPods = "/api/v1/pods";
 
@@ -62,6 +61,11 @@ SourceStatus source(const ClusterCache& cache, ResourceKind kind) {
   }
   ADD_FAILURE() << "not watched";
   return {};
+}
+
+bool is_retrying(const ClusterCache& cache, std::string_view because) {
+  const SourceStatus pods = source(cache, ResourceKind::pods);
+  return pods.state == SourceState::retrying && pods.detail.find(because) != std::string::npos;
 }
 
 // What somebody knows who hears of changes only. Notes every change that does not fit what was told before.
@@ -296,9 +300,7 @@ TEST(ClusterCache, ATokenThatIsReplacedIsReadAgain) {
 
   server.refuse(only("second"));  // revoked, and the new one is not there yet
   server.drop_watches();
-  EXPECT_TRUE(becomes_true(
-      [&] { return source(cache, ResourceKind::pods).state == SourceState::retrying; }));
-  EXPECT_THAT(source(cache, ResourceKind::pods).detail, HasSubstr("401 Unauthorized"));
+  EXPECT_TRUE(becomes_true([&] { return is_retrying(cache, "401 Unauthorized"); }));
   EXPECT_EQ(cache.snapshot().pods.size(), 1U) << "what is known stays";
   folder.write("token", "second\n");
   server.change(kPods, [](FakeStore& store) { store.put("a/2", 1); });
@@ -316,11 +318,7 @@ TEST(ClusterCache, HealsWhenTheServerComesBack) {
   cache.start();
   ASSERT_TRUE(cache.wait_until_synced(30s));
   server.stop();
-  EXPECT_TRUE(becomes_true([&] {
-    const SourceStatus pods = source(cache, ResourceKind::pods);
-    return pods.state == SourceState::retrying &&
-           pods.detail.find("cannot reach") != std::string::npos;
-  }));
+  EXPECT_TRUE(becomes_true([&] { return is_retrying(cache, "cannot reach"); }));
   server.start();
   server.change(kPods, [](FakeStore& store) {
     store.erase("a/1");

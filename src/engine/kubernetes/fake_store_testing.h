@@ -125,9 +125,7 @@ class FakeStore {
   }
   static std::string gone_line() {
     return R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
-           R"("message":"too old resource version: 1, the oldest is 10",
-           "reason" : "Expired", "code" : 410
-  }})"
+           R"("message":"too old resource version: 1, the oldest is 10","reason":"Expired","code":410}})"
            "\n";
   }
 

@@ -90,9 +90,7 @@ std::vector<std::string> corpus() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kubeconfig, KubeconfigCorpus, ::testing::ValuesIn(corpus()),
-                         [](const auto& one) {
-                           return one.param.substr(0, one.param.find('.'));
-                         });
+                         [](const auto& one) { return one.param.substr(0, one.param.find('.')); });
 
 TEST(Kubeconfig, OfTwoFilesTheFirstCounts) {
   const auto merged = read_kubeconfig(

@@ -155,6 +155,7 @@ TEST(Reflector, ACompleteListTellsWhatWasDeleted) {
   copy.list_from(store);
   EXPECT_EQ(copy.versions, store.versions());
   EXPECT_EQ(copy.status().lost, 1U);
+  EXPECT_EQ(copy.status().mistakes, 0U);
   EXPECT_EQ(copy.status().relists(), 1U);
   EXPECT_EQ(copy.waited, Duration{}) << "the first time at once";
 }

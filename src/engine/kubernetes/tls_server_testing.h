@@ -26,7 +26,7 @@ class TlsServer {
   // server.crt and server.key of the folder; clients may have certificates of ca.crt there.
   explicit TlsServer(const std::filesystem::path& folder)
       : context_{SSL_CTX_new(TLS_server_method())} {
-    // Clients leave as they like. The one who asks has signals as every program has them.
+    // Clients leave as they like: writing to one that has left must not end the test.
     sigset_t pipe;
     sigset_t before;
     sigemptyset(&pipe);
