@@ -243,6 +243,7 @@ class ClusterCache::Impl {
       ApiClient client{cache_.server_, cache_.settings_.client, &cache_.requests_};
       const auto now = [&] { return cache_.settings_.client.now(); };
       while (!cache_.is_stopping()) {
+        if (!cache_.settings_.watches && reflector_.status().is_known) return;
         const ReflectorStep step = reflector_.next(now());
         if (step.what == ReflectorStep::What::wait) {
           cache_.sleep(step.wait);

@@ -41,6 +41,7 @@ struct ClusterCacheSettings {
   ReflectorSettings reflector;
   std::uint64_t seed = 0;           // of the random waits
   std::vector<ResourceKind> kinds;  // empty: all
+  bool watches = true;              // false: every kind is listed once, for a look at this moment
   std::function<void(const std::string& line)> log;
 };
 

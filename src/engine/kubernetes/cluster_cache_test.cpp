@@ -158,6 +158,21 @@ TEST(ClusterCache, ListsEveryKindAndFollowsIt) {
   cache.stop();
 }
 
+TEST(ClusterCache, OneLookListsAndDoesNotWatch) {
+  FakeApiServer server{100};
+  server.change(kPods, [](FakeStore& store) { store.put("a/1", 1); });
+  ClusterCacheSettings settings = quick();
+  settings.watches = false;
+  ClusterCache cache{at(server), settings};
+  cache.start();
+  ASSERT_TRUE(cache.wait_until_synced(30s));
+  const auto begin = std::chrono::steady_clock::now();
+  cache.stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 500ms) << "nothing is open";
+  EXPECT_EQ(cache.snapshot().pods.size(), 1U);
+  EXPECT_EQ(server.count_requests("watch=1"), 0U);
+}
+
 // The same object in one list and another of the same name in the next.
 TEST(ClusterCache, TellsThatAnObjectWasReplacedByAnotherOfItsName) {
   FakeApiServer server{100};
