@@ -15,6 +15,11 @@ namespace weir::observe {
 namespace {
 
 constexpr double kHorizon = 60.0 * 24 * 3600;  // seconds
+// What is learnt of durations and arrivals is itself uncertain, for all pods of a draw alike: standard deviations of the
+// logarithm, tuned on bench/predict_replay.
+constexpr double kDurationDoubt = 0.25;
+constexpr double kArrivalDoubt = 0.35;
+constexpr std::size_t kRecentArrivals = 150;
 constexpr std::size_t kFewestDraws = 16;
 constexpr std::size_t kEventsPerPod =
     5;  // a play ends after so many for each pod that runs or waits at its begin
@@ -108,10 +113,10 @@ class Scene {
     std::vector<PodPointer> recent(learned.arrivals().begin(), learned.arrivals().end());
     if (recent.empty()) {
       for (const auto& [name, pod] : objects.pods) recent.push_back(pod);
-      std::ranges::stable_sort(recent, {}, [](const PodPointer& pod) { return pod->meta.created; });
-      if (recent.size() > LearnedDurations::kKeptArrivals) {
-        recent.erase(recent.begin(), recent.end() - LearnedDurations::kKeptArrivals);
-      }
+    }
+    std::ranges::stable_sort(recent, {}, [](const PodPointer& pod) { return pod->meta.created; });
+    if (recent.size() > kRecentArrivals) {
+      recent.erase(recent.begin(), recent.end() - static_cast<std::ptrdiff_t>(kRecentArrivals));
     }
     if (recent.size() < 2) return;
     const auto first = recent.front()->meta.created;
@@ -137,7 +142,8 @@ class Scene {
 // The recent arrivals once more, from a random point of their window on, round and round.
 class ArrivalReplay {
  public:
-  ArrivalReplay(const Scene& scene, SeededRng& rng) : scene_{scene} {
+  ArrivalReplay(const Scene& scene, SeededRng& rng)
+      : scene_{scene}, stretch_{rng.lognormal(0, kArrivalDoubt)} {
     if (scene.arrivals().empty()) return;
     const double from = rng.uniform() * scene.arrival_window();
     const auto& all = scene.arrivals();
@@ -149,7 +155,7 @@ class ArrivalReplay {
   }
   double next_time() const {
     return scene_.arrivals().empty() ? std::numeric_limits<double>::infinity()
-                                     : scene_.arrivals()[next_].offset + shift_;
+                                     : (scene_.arrivals()[next_].offset + shift_) * stretch_;
   }
   const Kind& take() {
     const auto& kind = scene_.arrivals()[next_].kind;
@@ -165,6 +171,7 @@ class ArrivalReplay {
     shift_ += scene_.arrival_window();
   }
   const Scene& scene_;
+  double stretch_;
   std::size_t next_ = 0;
   double shift_ = 0;
 };
@@ -172,7 +179,11 @@ class ArrivalReplay {
 class Draw {
  public:
   Draw(const Scene& scene, SchedulerPlay play, SeededRng rng)
-      : scene_{scene}, play_{std::move(play)}, rng_{rng}, durations_{rng.fork("durations")} {
+      : scene_{scene},
+        play_{std::move(play)},
+        rng_{rng},
+        durations_{rng.fork("durations")},
+        pace_{rng.fork("pace").lognormal(0, kDurationDoubt)} {
     play_.set_rng(rng.fork("ties"));
   }
 
@@ -215,7 +226,8 @@ class Draw {
   double draw_duration(const Kind& kind, double age) {
     if (kind.duration->empty())
       return std::max(age, 60.0) * std::pow(1 - durations_.uniform(), -1 / Survival::kTailShape);
-    return std::min(std::max(kind.cap, age), kind.duration->draw(durations_, age));
+    const double whole = age + (kind.duration->draw(durations_, age) - age) * pace_;
+    return std::min(std::max(kind.cap, age), whole);
   }
   void fill_endings() {
     std::vector<Ending> endings;
@@ -256,6 +268,7 @@ class Draw {
   SchedulerPlay play_;
   SeededRng rng_;
   SeededRng durations_;
+  double pace_;
   Endings endings_;
   std::vector<Kind> newcomers_;
   std::vector<SchedulerPlay::Start> begun_;
