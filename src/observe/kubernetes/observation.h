@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "observe/kubernetes/calibration.h"
+#include "observe/kubernetes/durations.h"
 #include "observe/kubernetes/explanation.h"
+#include "observe/kubernetes/predict.h"
 #include "observe/kubernetes/stranded.h"
 
 namespace weir::observe {
@@ -23,7 +26,8 @@ struct PendingObservation {
   PendingWorkload workload;
   Explanation explanation;
   std::optional<StartBand> predicted_start;
-  std::string no_prediction;  // why there is none
+  std::optional<WaitBand> raw;  // as played, before calibration
+  std::string no_prediction;    // why there is none
 };
 
 // What the client knows of a kind of objects; filled by the caller.
@@ -41,5 +45,19 @@ struct Observation {
   ClusterSummary cluster;
   std::vector<PendingObservation> pending;
 };
+
+struct ObserveOptions {
+  PredictOptions predict;
+  // Workloads for which changes are searched, oldest first; the others are explained without. Bounds the time of a look.
+  std::size_t most_changes = 1000;
+};
+
+// Pure: the same objects, knowledge and seed give the same observation. `version` and `sources` are left empty.
+Observation observe(const ClusterObjects& objects, const LearnedDurations& learned,
+                    const Calibration& calibration, const ObserveOptions& options = {});
+
+// Tells the calibration what was predicted now, by the names of the pods ("namespace/name"). Call it after `observe`,
+// and Calibration::started or gone when pods start or vanish.
+void note_predictions(const Observation& observation, Calibration& calibration);
 
 }  // namespace weir::observe
