@@ -221,7 +221,8 @@ class ControlPlane:
         return answer["status"]["token"]
 
     def namespace(self, name):
-        """Made, with the service account its pods need."""
+        """Made, with the service account its pods need. One that is still going is waited for."""
+        wait_for(f"namespace {name} is gone", lambda: self.admin.find("Namespace", name) is None, 60)
         self.admin.create(a_namespace(name))
         if "controller-manager" in self.wanted:
             wait_for(f"service account of {name}", lambda: self.admin.find("ServiceAccount", "default", name), 20)

@@ -4,7 +4,10 @@
     gang-scheduler       binds the pods of a PodGroup when at least minMember of them fit together
     gpushare-scheduler   gives each pod its GPU memory on one GPU
     kueue                admits a Job of the queue while its quota lasts
+    jobset               makes the Jobs of JobSets
 """
+import copy
+import json
 import threading
 
 from api import Refused
@@ -25,7 +28,7 @@ class SiteScheduler(threading.Thread):
         self.api = api
         self.namespace = namespace
         self.act = {"gang-scheduler": self.bind_gangs, "gpushare-scheduler": self.bind_shares,
-                    "kueue": self.admit}[name]
+                    "kueue": self.admit, "jobset": self.make_jobs}[name]
         self.is_over = threading.Event()
 
     def run(self):
@@ -134,6 +137,30 @@ class SiteScheduler(threading.Thread):
                                self.namespace, "status")
                 self.api.patch("Job", job["metadata"]["name"], {"spec": {"suspend": False}}, self.namespace)
                 return
+
+
+    # ---- JobSets
+
+    def make_jobs(self):
+        """A template that has changed makes its Job anew."""
+        for job_set in self.api.list("JobSet", self.namespace):
+            owner = job_set["metadata"]
+            mark = {"jobset.sigs.k8s.io/jobset-name": owner["name"]}
+            for part in job_set["spec"]["replicatedJobs"]:
+                name, made_from = f"{owner['name']}-{part['name']}-0", json.dumps(part, sort_keys=True)
+                job = self.api.find("Job", name, self.namespace)
+                if job and job["metadata"]["annotations"]["weir.test/made-from"] == made_from:
+                    continue
+                if job:
+                    self.api.delete("Job", name, self.namespace)
+                    continue  # made again when it is gone
+                spec = copy.deepcopy(part["template"]["spec"])
+                spec["template"]["metadata"] = {"labels": mark, "annotations": mark}
+                self.api.create({"kind": "Job", "spec": spec, "metadata": {
+                    "name": name, "namespace": self.namespace, "labels": mark,
+                    "annotations": {"weir.test/made-from": made_from},
+                    "ownerReferences": [{"apiVersion": job_set["apiVersion"], "kind": "JobSet", "name": owner["name"],
+                                         "uid": owner["uid"], "controller": True}]}})
 
 
 def is_admitted(workload):

@@ -92,6 +92,9 @@ class Situation:
             api.create(a_node(**node))
         for manifest in self.text.get("objects", []):
             create_with_owner(api, self._manifest(manifest))
+        # A quota that its controller has not looked at yet refuses nothing.
+        wait_for("quotas are in force", lambda: all(quota.get("status", {}).get("hard") for quota in api.list(
+            "ResourceQuota", self.namespace)), 20)
         self._run(plane)
         for name in self.text.get("deleted", []):
             api.delete("Pod", name, self.namespace)
@@ -139,10 +142,9 @@ class Situation:
 
     def _pods_are_not_made(self, api):
         kind, name = self.workload()
-        if kind == "Pod":
+        if kind != "Job":
             return False
-        job = api.find("Job", name, self.namespace)
-        if job is None or job["spec"].get("suspend"):
+        if api.get("Job", name, self.namespace)["spec"].get("suspend"):
             return True
         return any(event["reason"] == "FailedCreate" and event["involvedObject"]["name"] == name
                    for event in api.list("Event", self.namespace))

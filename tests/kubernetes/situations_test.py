@@ -4,6 +4,7 @@
 the first change it suggests start the pods?
 
     tests/kubernetes/situations_test.py [--bin FOLDER] [NAME...]     all of situations/, or those named
+    tests/kubernetes/situations_test.py --every-change [NAME...]     not only the first change: each of them
     tests/kubernetes/situations_test.py --remedies [NAME...]         check the situations themselves, without weir
 """
 import sys
@@ -63,8 +64,8 @@ def check_explanation(pending, situation):
         raise Failure(f"no edits: {pending['changes'][0]['text']}")
 
 
-def play(plane, situation, weir, kubeconfig):
-    """-> (constraint, change) as weir said them, or as the file says."""
+def play(plane, situation, weir, kubeconfig, number=0):
+    """-> (constraint, text of the change, how many changes there are) as weir said them, or as the file says."""
     api = plane.admin
     site = [SiteScheduler(name, plane.api("admin"), situation.namespace) for name in situation.site]
     try:
@@ -75,48 +76,65 @@ def play(plane, situation, weir, kubeconfig):
         if weir:
             pending = explanation(weir, kubeconfig, situation)
             check_explanation(pending, situation)
-            change = pending["changes"][0]
+            count = len(pending["changes"])
+            if number >= count:
+                raise Failure(f"there were more than {count} changes before")
+            change = pending["changes"][number]
         else:
             time.sleep(0.5)  # longer than a pod takes that is not held back
             if situation.has_started(api):
                 raise Failure("it is not pending at all")
-            pending, change = situation.expect, {"text": situation.said(api), "edits": situation.remedy}
+            pending, change, count = situation.expect, {"text": situation.said(api), "edits": situation.remedy}, 1
         try:
             apply_edits(api, change["edits"], situation.namespace)
             wait_for("its start", lambda: situation.has_started(api), START_SECONDS)
         except (Refused, TimeoutError, LookupError, IndexError, KeyError) as error:
             raise Failure(f"{change['text']} -> {type(error).__name__} {error}; {situation.said(api)}") from error
-        return pending["constraint"], change["text"]
+        return pending["constraint"], change["text"], count
     finally:
         for one in site:
             one.stop()
 
 
+def report(plane, situation, weir, kubeconfig, number=0):
+    """One line of the table. -> (whether it is good, how many changes there are)"""
+    start = time.monotonic()
+    constraint, count, is_good = situation.expect["constraint"], 1, False
+    try:
+        constraint, text, count = play(plane, situation, weir, kubeconfig, number)
+        is_good = True
+    except Failure as failure:
+        text = str(failure)
+    except (Refused, TimeoutError) as error:
+        text = f"cannot be made: {error}"
+    situation.clean(plane)
+    name = situation.name + (f" ({number + 1})" if number else "")
+    print(f"{'ok' if is_good else 'FAILED':6} {name:34} {constraint:17} {time.monotonic() - start:4.1f} s  {text}", flush=True)
+    return is_good, count
+
+
 def main():
     arguments = parser(__doc__)
     arguments.add_argument("--remedies", action="store_true")
+    arguments.add_argument("--every-change", action="store_true")
     arguments.add_argument("names", nargs="*", metavar="NAME")
     options = arguments.parse_args()
     situations = all_situations(options.names)
     weir = None if options.remedies else options.bin
-    good = 0
+    good, more, good_more = 0, 0, 0
     with ControlPlane() as plane:
         install_crds(plane.admin)
         kubeconfig = plane.kubeconfig("admin")
         for situation in situations:
-            start = time.monotonic()
-            try:
-                constraint, text = play(plane, situation, weir, kubeconfig)
-                good += 1
-                verdict = "ok"
-            except Failure as failure:
-                constraint, text, verdict = situation.expect["constraint"], str(failure), "FAILED"
-            except (Refused, TimeoutError) as error:
-                constraint, text, verdict = situation.expect["constraint"], f"cannot be made: {error}", "FAILED"
-            situation.clean(plane)
-            print(f"{verdict:6} {situation.name:32} {constraint:17} {time.monotonic() - start:4.1f} s  {text}", flush=True)
+            is_good, count = report(plane, situation, weir, kubeconfig)
+            good += is_good
+            for number in range(1, count if options.every_change else 1):
+                more += 1
+                good_more += report(plane, situation, weir, kubeconfig, number)[0]
+    if options.every_change:
+        print(f"{good_more} of {more} further changes")
     print(f"{good} of {len(situations)}")
-    return 0 if good == len(situations) else 1
+    return 0 if good == len(situations) and good_more == more else 1
 
 
 if __name__ == "__main__":
