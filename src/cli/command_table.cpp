@@ -12,6 +12,7 @@
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
 #include "cli/observe_command.h"
+#include "cli/observed_inputs.h"
 #include "cli/policies_command.h"
 #include "cli/published_command.h"
 #include "cli/run_job_command.h"
@@ -72,6 +73,24 @@ CommandSpec simulate_spec() {
             .type = OptionType::file_list,
             .help = "The tasks: openb pod lists (CSV) or weir workload files (YAML). May be gzip. "
                     "Each list is simulated on its own."},
+           {.name = "from",
+            .type = OptionType::text,
+            .choices = {"kubernetes"},
+            .help =
+                "Instead of files: the cluster and the tasks that `weir serve --engine "
+                "kubernetes` has observed, from its state folder. Played as they came (replay)."},
+           {.name = "state",
+            .type = OptionType::file,
+            .help = "With --from: the state folder. Default: $WEIR_STATE, or ~/.local/state/weir."},
+           {.name = "add-nodes",
+            .type = OptionType::integer,
+            .unit = "nodes",
+            .least = 1,
+            .most = 100'000,
+            .help = "With --from: so many more nodes like the largest."},
+           {.name = "lose",
+            .type = OptionType::text_list,
+            .help = "With --from: without these nodes, racks or pools."},
            {.name = "policy",
             .type = OptionType::text_list,
             .default_text = "all",
@@ -95,9 +114,11 @@ CommandSpec simulate_spec() {
            {.name = "protocol",
             .type = OptionType::text,
             .default_text = "inflation",
-            .choices = {"inflation", "churn"},
-            .help =
-                "inflation: tasks come and none leaves. churn: tasks come, wait, run and leave."},
+            .choices = {"inflation", "churn", "replay"},
+            .help = "inflation: tasks come and none leaves. churn: tasks come, wait, run and "
+                    "leave, over "
+                    "and over at --load. replay: each comes once, when it came, and runs as long "
+                    "as it ran."},
            {.name = "load",
             .type = OptionType::number_list,
             .unit = "offered GPU load, 1 = all GPUs busy",
@@ -111,7 +132,7 @@ CommandSpec simulate_spec() {
             .choices = {"fifo", "backfill"},
             .help =
                 "fifo: the first in the queue holds back all others. backfill: whoever fits may "
-                "start. Churn only."},
+                "start. Churn and replay only."},
            {.name = "node-order",
             .type = OptionType::text,
             .default_text = "permuted",
@@ -173,6 +194,8 @@ CommandSpec simulate_spec() {
            "--queue "
            "backfill",
            "How long would jobs wait?"},
+          {"weir simulate --from kubernetes --policy fgd,best-fit --add-nodes 4",
+           "What would another policy, or four more nodes, have done last week?"},
           {"weir simulate --config run.yaml --json",
            "Options from a file, the result for a program."},
           {"weir simulate --cluster 4x4xT4 --jobs jobs.yaml --curves curves --report report.html",
@@ -382,6 +405,7 @@ std::vector<Command> all_commands() {
       {explain_spec(), explain_command},
       {trace_describe_spec(), trace_describe_command},
       {trace_convert_spec(), trace_convert_command},
+      {trace_export_spec(), trace_export_command},
       {trace_synth_spec(), trace_synth_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},

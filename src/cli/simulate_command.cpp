@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/compare_command.h"
+#include "cli/observed_inputs.h"
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/simulation_inputs.h"
@@ -31,8 +32,13 @@
 namespace weir::cli {
 namespace {
 
+bool is_replay(const OptionValues& options) {
+  return options.text("protocol") == "replay" || options.has("from");
+}
+
+// Tasks come and go.
 bool is_churn(const OptionValues& options) {
-  return options.text("protocol") == "churn";
+  return options.text("protocol") == "churn" || is_replay(options);
 }
 
 std::vector<std::string> chosen_policies(const OptionValues& options) {
@@ -63,7 +69,10 @@ Diagnostics check_options(const OptionValues& options) {
   Diagnostics mistakes;
   check_policies(options, mistakes);
   const auto only_with = [&](const char* option, const char* protocol) {
-    if (options.is_given(option) && options.text("protocol") != protocol) {
+    const bool is_so = protocol == std::string_view{"churn"} ? is_churn(options)
+                       : is_replay(options)                  ? false
+                                                             : options.text("protocol") == protocol;
+    if (options.is_given(option) && !is_so) {
       mistakes.add({{},
                     0,
                     fmt::format("--protocol (which --{} needs)", option),
@@ -72,6 +81,20 @@ Diagnostics check_options(const OptionValues& options) {
     }
   };
   only_with("load", "churn");
+  if (options.is_given("load") && is_replay(options))
+    mistakes.add({{}, 0, "--load", "given", "leave it out: a replay has the load that was"});
+  for (const char* option : {"state", "add-nodes", "lose"}) {
+    if (options.is_given(option) && !options.has("from"))
+      mistakes.add({{}, 0, fmt::format("--{}", option), "given", "--from kubernetes beside it"});
+  }
+  for (const char* option : {"nodes", "tasks"}) {
+    if (options.is_given(option) && options.has("from"))
+      mistakes.add({{},
+                    0,
+                    fmt::format("--{}", option),
+                    "given",
+                    "leave it out: --from names the cluster and the tasks"});
+  }
   only_with("queue", "churn");
   only_with("node-order", "inflation");
   only_with("bound", "inflation");
@@ -112,7 +135,7 @@ void check_length(const OptionValues& options, const SimulationInputs& inputs, s
     }
     return;
   }
-  if (!workload.has_timing()) return;
+  if (!workload.has_timing() || is_replay(options)) return;
   for (const double load : options.numbers("load")) {
     const int percent = whole_percent(load).value_or(100);
     if (!simulate::ArrivalPlan{workload, capacity, percent}.is_too_long()) continue;
@@ -140,7 +163,7 @@ Diagnostics check_inputs(const OptionValues& options, const SimulationInputs& in
                     0,
                     "the time of a task",
                     {},
-                    "creation and deletion times for every task, which --protocol churn needs"});
+                    "creation and deletion times for every task, which churn and replay need"});
     }
   }
   return mistakes;
@@ -183,7 +206,9 @@ simulate::ChurnSweepConfig churn_config(const OptionValues& options) {
   simulate::ChurnSweepConfig config;
   config.runs = sweep_config(options);
   config.load_percents.clear();
+  if (is_replay(options)) config.load_percents.push_back(0);
   for (const double load : options.numbers("load")) {
+    if (is_replay(options)) break;
     config.load_percents.push_back(whole_percent(load).value_or(0));
   }
   config.queues.clear();
@@ -257,7 +282,8 @@ Result<void> simulate_command(const OptionValues& options, Console& console) {
   if (asks_for_training(options)) return train_simulation_command(options, console);
   if (auto mistakes = check_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
-  const auto inputs = read_inputs(options);
+  const auto inputs =
+      options.has("from") ? observed_inputs(options, console) : read_inputs(options);
   if (!inputs) return tl::unexpected(inputs.error());
   if (auto mistakes = check_inputs(options, *inputs); !mistakes.empty()) {
     return bad_input(std::move(mistakes));

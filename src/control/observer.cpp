@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "control/observed_history.h"
 #include "schedule/place/policies.h"
 
 namespace weir::control {
 namespace {
 
 constexpr Duration kTick = std::chrono::seconds{1};
+constexpr Duration kKeepNodesEvery = std::chrono::seconds{10};
 constexpr Duration kForgetEvery = std::chrono::minutes{10};
 constexpr std::size_t kMostForgotten = 5000;
 constexpr std::string_view kModelsSetting = "observed_models";
@@ -102,7 +104,9 @@ void Observer::stop() {
     is_stopping_ = true;
     arrived_.notify_one();
   }
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  keep_nodes();
 }
 
 Result<void> Observer::recover() {
@@ -252,6 +256,7 @@ void Observer::take_nodes(const ObservedChanges& changes) {
     nodes_.erase(name);
   }
   for (auto& [name, node] : there) nodes_.insert_or_assign(name, std::move(node));
+  if (!changed.nodes.empty() || !gone.empty()) are_nodes_kept_ = false;
   if (!changed.nodes.empty()) tell(std::move(changed));
   const std::lock_guard lock{mutex_};
   node_ids_.clear();
@@ -409,9 +414,18 @@ void Observer::publish() {
     const std::string bytes = write_snapshot(core_->fork_state());
     if (!bytes.empty()) (void)store_.save_snapshot(store_.end().entry, bytes);
   }
+  if (now_ >= keep_nodes_at_) keep_nodes();
   if (now_ < forget_at_) return;
   const auto gone = store_.forget_before(now_ - config_.keep_history, kMostForgotten);
   forget_at_ = now_ + (gone && gone->size() >= kMostForgotten ? kTick : kForgetEvery);
+}
+
+// For `weir simulate --from kubernetes`. Not with every change: it is the whole list.
+void Observer::keep_nodes() {
+  if (are_nodes_kept_) return;
+  keep_nodes_at_ = now_ + kKeepNodesEvery;
+  are_nodes_kept_ =
+      store_.set_setting(kObservedNodesSetting, observed_nodes_json(nodes_)).has_value();
 }
 
 ClusterFigures Observer::figures() const {

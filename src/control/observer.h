@@ -98,6 +98,7 @@ class Observer final : public LiveLoop {
   void give_up(const Error& error);
   bool is_ready_again();
   void publish();
+  void keep_nodes();
   ClusterFigures figures() const;
   void post(std::function<void()> look);
 
@@ -123,6 +124,8 @@ class Observer final : public LiveLoop {
   // A batch could not be stored: the core must begin anew, not before that time.
   std::optional<std::chrono::steady_clock::time_point> recover_at_;
   double fragmented_ = 0;
+  bool are_nodes_kept_ = true;  // as they are now, beside the log
+  Time keep_nodes_at_{};
   std::optional<std::int64_t> sampled_step_;
   Time forget_at_;
   LogPosition snapshot_at_;

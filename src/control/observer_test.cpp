@@ -64,7 +64,7 @@ class PlayedCluster final : public ObservationSource {
   void node(const std::string& name, std::int32_t gpus, bool is_up = true) {
     change([&] {
       ObservedNode node{
-          {},   name, "pool", gpus > 0 ? "A100" : "", MilliCpu{32'000}, Mebibytes{1 << 17},
+          {},   name, "pool", "rack", gpus > 0 ? "A100" : "", MilliCpu{32'000}, Mebibytes{1 << 17},
           gpus, {},   is_up};
       nodes_[name] = node;
       changed_nodes_.insert(name);

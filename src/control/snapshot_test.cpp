@@ -183,7 +183,7 @@ State any_observed() {
   std::vector<ObservedNode> nodes;
   const auto count = *rc::gen::inRange<std::uint64_t>(1, 5);
   for (std::uint64_t id = 1; id <= count; ++id) {
-    nodes.push_back({NodeId{id * 1'000'003}, "", "", "", MilliCpu{*rc::gen::inRange(0, 9000)},
+    nodes.push_back({NodeId{id * 1'000'003}, "", "", "", "", MilliCpu{*rc::gen::inRange(0, 9000)},
                      Mebibytes{1000}, 4, GpuModelId{1}, *rc::gen::arbitrary<bool>()});
   }
   add(NodesKnown{std::make_shared<const std::vector<ObservedNode>>(nodes)});

@@ -195,6 +195,7 @@ class StoreReader {
     std::uint64_t revision = 0;  // the greatest in the store when the page was read
   };
   virtual Result<Page> jobs(const JobQuery& query) = 0;
+  virtual Result<std::optional<std::string>> setting(std::string_view name) = 0;
   // The latest job of that name.
   virtual Result<std::optional<JobId>> job_named(std::string_view name) = 0;
   virtual Result<std::map<std::string, std::int64_t>> count_by_phase() = 0;

@@ -48,6 +48,16 @@ class SqliteReader final : public StoreReader {
     return bytes_of("SELECT document, checksum FROM documents WHERE id = ?", job, "document");
   }
 
+  Result<std::optional<std::string>> setting(std::string_view name) override {
+    auto rows = connection_.prepare("SELECT value FROM settings WHERE name = ?");
+    if (!rows) return tl::unexpected{std::move(rows).error()};
+    rows->bind_text(1, name);
+    const Step step = rows->step();
+    if (step == Step::failed) return tl::unexpected{connection_.error("read a setting")};
+    if (step != Step::row) return std::nullopt;
+    return rows->text(0);
+  }
+
   Result<std::optional<UsedKey>> find_key(std::string_view idempotency_key) override {
     // One look into each bucket; the latest first. (Both ends in one SELECT would read them all.)
     auto rows = statement(

@@ -16,6 +16,7 @@ struct ObservedNode {
   NodeId id;
   std::string name;
   std::string pool;
+  std::string rack;   // or zone: what fails together; may be empty
   std::string model;  // of its GPUs, for people
   MilliCpu cpu;
   Mebibytes memory;

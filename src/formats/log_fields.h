@@ -160,12 +160,16 @@ inline constexpr auto kFields<RescaleCostAdopted> =
     std::tuple{Field{"base", &RescaleCostAdopted::base},
                Field{"per_doubling", &RescaleCostAdopted::per_doubling}};
 template <>
-inline constexpr auto kFields<ObservedNode> =
-    std::tuple{Field{"id", &ObservedNode::id},          Field{"name", &ObservedNode::name},
-               Field{"pool", &ObservedNode::pool},      Field{"model", &ObservedNode::model},
-               Field{"cpu_milli", &ObservedNode::cpu},  Field{"memory_mib", &ObservedNode::memory},
-               Field{"gpus", &ObservedNode::gpu_count}, Field{"model_id", &ObservedNode::model_id},
-               Field{"is_up", &ObservedNode::is_up}};
+inline constexpr auto kFields<ObservedNode> = std::tuple{Field{"id", &ObservedNode::id},
+                                                         Field{"name", &ObservedNode::name},
+                                                         Field{"pool", &ObservedNode::pool},
+                                                         Field{"rack", &ObservedNode::rack},
+                                                         Field{"model", &ObservedNode::model},
+                                                         Field{"cpu_milli", &ObservedNode::cpu},
+                                                         Field{"memory_mib", &ObservedNode::memory},
+                                                         Field{"gpus", &ObservedNode::gpu_count},
+                                                         Field{"model_id", &ObservedNode::model_id},
+                                                         Field{"is_up", &ObservedNode::is_up}};
 template <>
 inline constexpr auto kFields<NodesKnown> = std::tuple{Field{"nodes", &NodesKnown::nodes}};
 template <>

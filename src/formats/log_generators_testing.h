@@ -213,15 +213,18 @@ inline NodeDrained any_of_type() {
   return {any_id<NodeId>()};
 }
 inline ObservedNode any_observed_node() {
-  return {any_id<NodeId>(),
-          any_text(),
-          any_text(),
-          any_text(),
-          any_id<MilliCpu>(),
-          any_id<Mebibytes>(),
-          any_number<std::int32_t>(),
-          GpuModelId{any_number<std::uint8_t>()},
-          *rc::gen::arbitrary<bool>()};
+  ObservedNode node;
+  node.id = any_id<NodeId>();
+  node.name = any_text();
+  node.pool = any_text();
+  node.rack = any_text();
+  node.model = any_text();
+  node.cpu = any_id<MilliCpu>();
+  node.memory = any_id<Mebibytes>();
+  node.gpu_count = any_number<std::int32_t>();
+  node.model_id = GpuModelId{any_number<std::uint8_t>()};
+  node.is_up = *rc::gen::arbitrary<bool>();
+  return node;
 }
 template <>
 inline NodesObserved any_of_type() {

@@ -23,14 +23,9 @@ Duration percentile(std::vector<Duration> values, int percent) {
 
 ArrivalPlan::ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_percent) {
   if (workload.jobs.empty()) return;
+  add_jobs(workload);
   std::vector<Duration> run_times;
-  for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
-    const JobTiming& timing = *workload.jobs[i].timing;
-    first_pass_.push_back({i, timing.submitted, timing.run_time});
-    run_times.push_back(timing.run_time);
-  }
-  std::stable_sort(first_pass_.begin(), first_pass_.end(),
-                   [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+  for (const Arrival& arrival : first_pass_) run_times.push_back(arrival.run_time);
 
   const Duration longest = percentile(run_times, kCapPercentile);
   Wide work = 0;  // milli-GPU times nanoseconds
@@ -65,6 +60,27 @@ ArrivalPlan::ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_p
             ? Duration{0}
             : Duration{static_cast<std::int64_t>(since_first * pass_length_.count() / slots)};
   }
+}
+
+ArrivalPlan ArrivalPlan::as_recorded(const Workload& workload) {
+  ArrivalPlan plan;
+  if (workload.jobs.empty()) return plan;
+  plan.add_jobs(workload);
+  const Duration first = plan.first_pass_.front().at;
+  for (Arrival& arrival : plan.first_pass_) arrival.at -= first;
+  plan.pass_length_ = std::max(Duration{1}, plan.first_pass_.back().at);
+  plan.passes_ = 1;
+  return plan;
+}
+
+// In the order in which they came.
+void ArrivalPlan::add_jobs(const Workload& workload) {
+  for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
+    const JobTiming& timing = *workload.jobs[i].timing;
+    first_pass_.push_back({i, timing.submitted, timing.run_time});
+  }
+  std::stable_sort(first_pass_.begin(), first_pass_.end(),
+                   [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
 }
 
 Time ArrivalPlan::arrival(std::size_t n) const {

@@ -28,6 +28,9 @@ class ArrivalPlan {
   // Requires: workload.has_timing(), load_percent > 0, capacity > 0.
   ArrivalPlan(const Workload& workload, MilliGpu capacity, int load_percent);
 
+  // Every job once, when it came and as long as it ran. Requires: workload.has_timing().
+  static ArrivalPlan as_recorded(const Workload& workload);
+
   std::size_t size() const { return first_pass_.size() * static_cast<std::size_t>(passes_); }
   // Position in workload.jobs of the n-th arrival.
   std::uint32_t job(std::size_t n) const { return first_pass_[n % first_pass_.size()].job; }
@@ -41,6 +44,9 @@ class ArrivalPlan {
   bool is_too_long() const { return is_too_long_; }
 
  private:
+  ArrivalPlan() = default;
+  void add_jobs(const Workload& workload);
+
   struct Arrival {
     std::uint32_t job = 0;
     Duration at{0};

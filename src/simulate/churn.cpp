@@ -59,7 +59,8 @@ class ChurnRun {
       : config_{config},
         capacity_{cluster.gpu_capacity()},
         jobs_{workload.jobs},
-        plan_{workload, capacity_, config.load_percent},
+        plan_{config.load_percent == 0 ? ArrivalPlan::as_recorded(workload)
+                                       : ArrivalPlan{workload, capacity_, config.load_percent}},
         oracle_{oracle_target(workload)},
         core_{{&policy, config.seed,
                config.queue == QueueOrder::fifo ? schedule::QueueRule::fifo
@@ -126,12 +127,22 @@ class ChurnRun {
     }
   }
 
+  // GPU work that came in the time in which jobs came, of what the GPUs could do.
+  double recorded_load() const {
+    double work = 0;
+    for (std::size_t i = 0; i < plan_.size(); ++i)
+      work += static_cast<double>(jobs_[plan_.job(i)].spec.gpu_total().value) *
+              to_seconds(plan_.run_time(i));
+    const double span = to_seconds(plan_.measure_until() - Time{});
+    return work / (static_cast<double>(capacity_.value) * span);
+  }
+
   ChurnOutcome outcome() {
     ChurnOutcome outcome;
     outcome.policy = config_.policy;
     outcome.queue = config_.queue == QueueOrder::fifo ? "fifo" : "backfill";
     outcome.expectation = config_.expectation == Expectation::oracle ? "oracle" : "learned";
-    outcome.load = config_.load_percent / 100.0;
+    outcome.load = config_.load_percent == 0 ? recorded_load() : config_.load_percent / 100.0;
     outcome.seed = config_.seed;
     outcome.jobs = static_cast<std::int64_t>(plan_.size());
     outcome.never_fit = never_fit_;

@@ -23,7 +23,7 @@ enum class QueueOrder : std::uint8_t {
 struct ChurnConfig {
   std::string policy = "fgd";
   std::uint64_t seed = 42;
-  int load_percent = 90;
+  int load_percent = 90;  // 0: when jobs came and as long as they ran, nothing compressed
   QueueOrder queue = QueueOrder::fifo;
   Expectation expectation = Expectation::oracle;
   bool timing = false;

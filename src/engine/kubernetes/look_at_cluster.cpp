@@ -1,37 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/kubernetes/look_at_cluster.h"
 
+#include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
 
-#include "observe/kubernetes/explain.h"
+#include "observe/kubernetes/calibration.h"
+#include "observe/kubernetes/durations.h"
 #include "observe/kubernetes/observation_json.h"
-#include "observe/kubernetes/pending.h"
 
 namespace weir::engine::kubernetes {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+constexpr int kLearnedSchema = 1;
+
+Error file_error(const fs::path& file, std::string found, std::string expected) {
+  Diagnostics details;
+  details.add({file.string(), 0, "", std::move(found), std::move(expected)});
+  return {ErrorCode::failure, std::move(details)};
+}
+
+}  // namespace
 
 class ClusterLooker::Impl {
  public:
-  std::mutex mutex;
+  mutable std::mutex mutex;
+  observe::LearnedDurations durations;
+  observe::Calibration calibration;
 };
 
 ClusterLooker::ClusterLooker() : impl_{std::make_unique<Impl>()} {}
 ClusterLooker::~ClusterLooker() = default;
 ClusterLooker::ClusterLooker(ClusterLooker&&) noexcept = default;
 
-void ClusterLooker::learn(const observe::Pod*, const std::shared_ptr<const observe::Pod>&) {}
+void ClusterLooker::learn(const observe::Pod* before,
+                          const std::shared_ptr<const observe::Pod>& after) {
+  const std::lock_guard lock{impl_->mutex};
+  if (after == nullptr) {
+    if (before != nullptr) impl_->calibration.gone(before->meta.full_name());
+    return;
+  }
+  if (before == nullptr) impl_->durations.learn_arrival(after);
+  const bool was_over = before != nullptr && before->is_over();
+  if (after->is_over() && !was_over) impl_->durations.learn(*after);
+  const bool was_placed = before != nullptr && !before->node.empty();
+  if (before != nullptr && !was_placed && !after->node.empty() && after->scheduled)
+    impl_->calibration.started(after->meta.full_name(), *after->scheduled);
+}
 
 ClusterLook ClusterLooker::look(const observe::ClusterObjects& objects,
                                 const std::vector<SourceStatus>& sources,
                                 const std::string& version) {
+  // A look may take seconds; whoever watches must not wait for it.
+  observe::LearnedDurations durations;
+  observe::Calibration calibration;
+  {
+    const std::lock_guard lock{impl_->mutex};
+    durations = impl_->durations;
+    calibration = impl_->calibration;
+  }
   ClusterLook look;
-  look.observation.at = objects.at;
-  observe::Explainer explainer{objects};
-  for (observe::PendingWorkload& workload : observe::pending_workloads(objects)) {
-    observe::PendingObservation pending;
-    pending.explanation = explainer.explain(workload);
-    pending.workload = std::move(workload);
-    look.observation.pending.push_back(std::move(pending));
+  look.observation = observe::observe(objects, durations, calibration);
+  {
+    const std::lock_guard lock{impl_->mutex};
+    note_predictions(look.observation, impl_->calibration);
   }
   look.observation.version = version;
   for (const SourceStatus& source : sources) {
@@ -40,10 +77,10 @@ ClusterLook ClusterLooker::look(const observe::ClusterObjects& objects,
   }
   look.insight.json = to_json(look.observation);
   look.insight.gpus_fragmented = look.observation.cluster.gpus_fragmented;
-  const auto json = nlohmann::ordered_json::parse(look.insight.json);
+  const json all = json::parse(look.insight.json);
   for (std::size_t i = 0; i < look.observation.pending.size(); ++i) {
     const observe::PendingObservation& pending = look.observation.pending[i];
-    const std::string waits = json["pending"][i].dump();
+    const std::string waits = all["pending"][i].dump();
     for (const auto& pod : pending.workload.pods) {
       TaskInsight task{pod->meta.uid, waits, std::nullopt};
       if (pending.predicted_start) task.expected_start = pending.predicted_start->median;
@@ -53,10 +90,50 @@ ClusterLook ClusterLooker::look(const observe::ClusterObjects& objects,
   return look;
 }
 
-Result<void> ClusterLooker::load(const std::filesystem::path&) {
+Result<void> ClusterLooker::load(const fs::path& file) {
+  std::error_code failed;
+  if (!fs::exists(file, failed)) return {};
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in)
+    return tl::unexpected<Error>(file_error(file, "cannot be read", "a file weir has written"));
+  const json all = json::parse(text.str(), nullptr, false);
+  if (!all.is_object() || all.value("schema", 0) != kLearnedSchema || !all.contains("durations") ||
+      !all.contains("calibration")) {
+    return tl::unexpected<Error>(file_error(
+        file, "something else", "what weir learnt of a cluster; remove it to begin anew"));
+  }
+  auto durations = observe::LearnedDurations::from_json(all["durations"].dump(), file.string());
+  if (!durations) return tl::unexpected<Error>(std::move(durations.error()));
+  auto calibration = observe::Calibration::from_json(all["calibration"].dump(), file.string());
+  if (!calibration) return tl::unexpected<Error>(std::move(calibration.error()));
+  const std::lock_guard lock{impl_->mutex};
+  impl_->durations = std::move(*durations);
+  impl_->calibration = std::move(*calibration);
   return {};
 }
-Result<void> ClusterLooker::save(const std::filesystem::path&) const {
+
+// Under another name first: a crash leaves the old file or the new one.
+Result<void> ClusterLooker::save(const fs::path& file) const {
+  std::string text;
+  {
+    const std::lock_guard lock{impl_->mutex};
+    text = json{{"schema", kLearnedSchema},
+                {"durations", json::parse(impl_->durations.to_json())},
+                {"calibration", json::parse(impl_->calibration.to_json())}}
+               .dump();
+  }
+  const fs::path next = file.string() + ".new";
+  std::ofstream out{next, std::ios::binary};
+  out << text << "\n";
+  out.close();
+  std::error_code failed;
+  if (out) fs::rename(next, file, failed);
+  if (!out || failed) {
+    return tl::unexpected<Error>(
+        file_error(file, failed ? failed.message() : "cannot be written", "a place to write to"));
+  }
   return {};
 }
 

@@ -100,6 +100,8 @@ std::string detail_of(const Pod& pod, std::string_view workload, const ObservedT
   if (!workload.empty()) json["workload"] = workload;
   json["gpus"] = static_cast<double>(task.gpu_count) * static_cast<double>(task.gpu_share.value) /
                  static_cast<double>(kWholeGpu.value);
+  json["cpu_milli"] = task.cpu.value;
+  json["memory_mib"] = task.memory.value;
   for (const auto& [name, quantity] : pod.requests)
     json["requests"][name] = to_string(quantity, name == "memory");
   json["priority"] = pod.priority;
@@ -137,6 +139,8 @@ ObservedNode observed_node(const Node& node) {
   if (seen.gpu_count > 0) seen.model = gpu_model_of(node);
   seen.pool = label_of(node, {"node.kubernetes.io/instance-type", "cloud.google.com/gke-nodepool",
                               "eks.amazonaws.com/nodegroup", "agentpool"});
+  seen.rack =
+      label_of(node, {"topology.kubernetes.io/rack", "rack", "topology.kubernetes.io/zone"});
   if (seen.pool.empty()) seen.pool = seen.gpu_count > 0 ? seen.model : "no GPUs";
   const Quantity* cpu = node.allocatable.find("cpu");
   const Quantity* memory = node.allocatable.find("memory");

@@ -18,6 +18,7 @@ ObservedNode observed(std::uint64_t id, std::int64_t cores, std::int32_t gpus, b
   return {NodeId{id},
           "n" + std::to_string(id),
           "pool",
+          "",
           gpus > 0 ? "A100" : "",
           MilliCpu{cores * 1000},
           Mebibytes{1 << 16},
