@@ -33,6 +33,12 @@ def is_well(server):
     return set(states(server).values()) <= {"watching", "absent"}
 
 
+def run_pod(api, name, gpus):
+    """The scheduler and the kubelets may need a while after the API server was away."""
+    api.create(a_pod(name, gpus=gpus))
+    wait_for(f"{name} runs", lambda: api.get("Pod", name)["status"]["phase"] == "Running", 90)
+
+
 class ServeTest:
     def __init__(self, plane, folder, server):
         self.plane, self.folder, self.server = plane, folder, server
@@ -40,8 +46,8 @@ class ServeTest:
     def follows(self):
         """A pod comes, waits for a reason, gets room, runs and ends."""
         api, server = self.plane.admin, self.server
-        api.create(a_pod("holds", gpus=8))
-        wait_for("the first pod runs", lambda: server.observation()["cluster"]["gpus_used"] == 8, FOLLOW_SECONDS)
+        run_pod(api, "holds", 8)
+        wait_for("the first pod is seen", lambda: server.observation()["cluster"]["gpus_used"] == 8, FOLLOW_SECONDS)
         api.create(a_pod("waits", gpus=4))
         one = wait_for("the second pod waits", lambda: pending(server, "waits"), FOLLOW_SECONDS)
         one = wait_for("it is explained", lambda: (one := pending(server, "waits")) and one["why"] and one, FOLLOW_SECONDS)
@@ -64,23 +70,25 @@ class ServeTest:
         time.sleep(1)
         check(server.metric("weir_kube_stale_seconds", kind="pods") > 0, "the metrics do not say for how long")
         check(server.get("/healthz")[0] == 200, "a server that waits for another is not sick")
+        start = time.monotonic()
         done = subprocess.run([self.folder / "weir", "observe", "--kubeconfig", self.plane.kubeconfig("admin")],
                               capture_output=True, text=True, timeout=90, check=False)
         check(done.returncode != 0 and done.stderr.strip(), f"weir observe says nothing: {done.returncode}")
+        took = time.monotonic() - start
         self.plane.start_again("apiserver")
         wait_for("all is well again", lambda: is_well(server), HEAL_SECONDS)
         wait_for("the metrics say so", lambda: server.metric("weir_kube_watching", kind="pods") == 1, FOLLOW_SECONDS)
         self.follows()
-        return f"weir observe said: {done.stderr.strip().splitlines()[-1][:120]}"
+        return f"weir observe said after {took:.0f} s: {done.stderr.strip().splitlines()[-1][:120]}"
 
     def comes_back(self):
         """Killed while pods come and go."""
         api, server = self.plane.admin, self.server
-        api.create(a_pod("before", gpus=2))
+        run_pod(api, "before", 2)
         wait_for("it is seen", lambda: server.observation()["cluster"]["gpus_used"] == 2, FOLLOW_SECONDS)
         server.kill()
         api.delete("Pod", "before")
-        api.create(a_pod("meanwhile", gpus=3))
+        run_pod(api, "meanwhile", 3)
         server.start()
         wait_for("the view is right again", lambda: server.observation()["cluster"]["gpus_used"] == 3, 2 * FOLLOW_SECONDS)
         api.delete("Pod", "meanwhile")
