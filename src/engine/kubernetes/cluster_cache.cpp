@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/kubernetes/cluster_cache.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -30,6 +32,14 @@ bool is_other_object(const AnyObject& a, const AnyObject& b) {
   const observe::ObjectMeta* first = meta_of(a);
   const observe::ObjectMeta* second = meta_of(b);
   return first != nullptr && second != nullptr && first->uid != second->uid;
+}
+
+// What has not changed stays the same object, so that a list does not double the memory of what is there.
+void keep_known(const Objects& old, Objects& fresh) {
+  for (auto& [key, object] : fresh) {
+    const auto at = old.find(key);
+    if (at != old.end() && is_same_version(at->second, object)) object = at->second;
+  }
 }
 
 template <class Object>
@@ -139,11 +149,14 @@ class ClusterCache::Impl {
       }
       const std::lock_guard order{cache_.order_};
       const std::vector<ObjectChange> changes = differences(objects, fresh);
+      keep_known(objects, fresh);
       {
         const std::lock_guard lock{cache_.mutex_};
         objects.swap(fresh);
       }
       for (const ObjectChange& change : changes) cache_.tell(change);
+      fresh.clear();
+      ::malloc_trim(0);  // a list leaves as much free memory behind as it had JSON
     }
 
     void put(WatchEventType type, std::string key, AnyObject object, Time now) override {
