@@ -44,6 +44,7 @@ class FileCredentials final : public CredentialSource {
     const bool is_fresh = known_ && now >= read_ && now - read_ < kCredentialFileAge;
     if (is_fresh) return *known_;
     auto credentials = read();
+    if (!credentials && known_) return *known_;  // while somebody replaces the file
     if (!credentials) return credentials;
     read_ = now;
     known_ = *credentials;

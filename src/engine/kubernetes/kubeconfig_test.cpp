@@ -140,6 +140,19 @@ TEST(Kubeconfig, ATokensFileIsReadAgainAfterAMinuteAndAfterARefusal) {
   EXPECT_EQ(token_of(server, kNow + std::chrono::seconds{61}), "three");
 }
 
+TEST(Kubeconfig, ATokensFileThatIsAwayForAMomentIsNoEnd) {
+  const formats::TemporaryFolder folder;
+  const auto file = folder.write("token", "one\n");
+  const auto source = credentials_from_files({.token = file});
+  EXPECT_EQ(source->current(kNow)->token, "one");
+  std::filesystem::remove(file);
+  const auto later = source->current(kNow + std::chrono::minutes{2});
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->token, "one");
+  source->refused({.token = "one"});
+  EXPECT_FALSE(source->current(kNow + std::chrono::minutes{2}));
+}
+
 TEST(Kubeconfig, APluginIsAskedAgainWhenItsCredentialsEnd) {
   const formats::TemporaryFolder folder;
   folder.write("config", content_of(kFolder / "exec.yaml"));
