@@ -12,6 +12,7 @@
 #include "observe/kubernetes/pending.h"
 #include "observe/kubernetes/placing.h"
 #include "observe/kubernetes/quota_check.h"
+#include "observe/kubernetes/scheduler_model.h"
 
 namespace weir::observe {
 namespace {
@@ -422,13 +423,11 @@ Reason reason_before_nodes(const PendingWorkload& workload, const ClusterObjects
   return reason_of_pod(*workload.pods.front(), schedulers, model);
 }
 
-Reason reason_for(const PendingWorkload& workload, const std::vector<PodPointer>& pods,
-                  const ClusterObjects& objects,
-                  const std::set<std::string, std::less<>>& schedulers, ClusterModel& model) {
-  if (auto before = reason_before_nodes(workload, objects, schedulers, model); before.holds())
-    return before;
-  if (pods.empty()) return {{Constraint::not_seen_yet, ""}, "Nothing is known of its pods yet."};
-  return ReasonSearch{model, workload, pods}.find();
+// Whether the answer depends on the shape alone, so that pods alike share it.
+bool is_told_by_shape(const Pod& pod, const ClusterModel& model) {
+  return pod.host_ports.empty() && pod.spread.empty() && pod.pod_affinity.empty() &&
+         pod.pod_anti_affinity.empty() && pod.node.empty() &&
+         model.pods_with_anti_affinity().empty();
 }
 
 }  // namespace
@@ -436,16 +435,46 @@ Reason reason_for(const PendingWorkload& workload, const std::vector<PodPointer>
 Explainer::Explainer(const ClusterObjects& objects)
     : objects_{objects}, model_{objects}, schedulers_{known_schedulers(objects)} {}
 
+struct Explainer::Answer {
+  Reason reason;
+  std::vector<RefusingNodes> nodes;
+};
+
+Explainer::~Explainer() = default;
+
+const Explainer::Answer& Explainer::answer_for_shape(const PendingWorkload& workload,
+                                                     const std::vector<PodPointer>& pods) {
+  const bool is_alike = pods.size() == 1 && is_told_by_shape(*pods.front(), model_);
+  const auto key = is_alike ? shape_key(*pods.front())
+                            : "only " + workload.name.kind + " " + workload.name.full_name();
+  auto& answer = answers_[key];
+  if (!answer) {
+    const ReasonSearch search{model_, workload, pods};
+    answer = std::make_shared<Answer>(Answer{search.find(), search.refusing_nodes()});
+  }
+  return *answer;
+}
+
 Explanation Explainer::explain(const PendingWorkload& workload, bool with_changes) {
   Explanation explanation;
   const auto pods = pods_of(workload);
-  const auto reason = reason_for(workload, pods, objects_, schedulers_, model_);
-  explanation.constraint = reason.blocked.constraint;
-  explanation.detail = reason.blocked.detail;
-  explanation.why = reason.why;
-  if (pods.empty()) return explanation;
-  explanation.nodes = ReasonSearch{model_, workload, pods}.refusing_nodes();
-  if (!with_changes || explanation.constraint == Constraint::not_seen_yet) return explanation;
+  const auto say = [&](const Reason& reason) {
+    explanation.constraint = reason.blocked.constraint;
+    explanation.detail = reason.blocked.detail;
+    explanation.why = reason.why;
+  };
+  if (!pods.empty()) {
+    const auto& answer = answer_for_shape(workload, pods);
+    explanation.nodes = answer.nodes;
+    say(answer.reason);
+  } else {
+    explanation.why = "Nothing is known of its pods yet.";
+  }
+  if (const auto before = reason_before_nodes(workload, objects_, schedulers_, model_);
+      before.holds())
+    say(before);
+  if (!with_changes || pods.empty() || explanation.constraint == Constraint::not_seen_yet)
+    return explanation;
   const Wait wait{objects_, model_, workload, pods, schedulers_};
   explanation.changes = smallest_changes(wait);
   return explanation;

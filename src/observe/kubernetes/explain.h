@@ -5,6 +5,8 @@
 // without the devices it asks for do not hide the reason.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -16,14 +18,20 @@ namespace weir::observe {
 class Explainer {
  public:
   explicit Explainer(const ClusterObjects& objects);
+  ~Explainer();
   // `with_changes`: also search for the smallest changes, which takes longer than the rest.
   Explanation explain(const PendingWorkload& workload, bool with_changes = true);
   const ClusterModel& model() const { return model_; }
 
  private:
+  struct Answer;
+  const Answer& answer_for_shape(const PendingWorkload& workload,
+                                 const std::vector<PodPointer>& pods);
+
   const ClusterObjects& objects_;
   ClusterModel model_;
   std::set<std::string, std::less<>> schedulers_;
+  std::map<std::string, std::shared_ptr<const Answer>> answers_;  // by shape: many pods are alike
 };
 
 }  // namespace weir::observe

@@ -49,7 +49,7 @@ struct Observation {
 struct ObserveOptions {
   PredictOptions predict;
   // Workloads for which changes are searched, oldest first; the others are explained without. Bounds the time of a look.
-  std::size_t most_changes = 1000;
+  std::size_t most_changes = 200;
 };
 
 // Pure: the same objects, knowledge and seed give the same observation. `version` and `sources` are left empty.

@@ -20,6 +20,7 @@ constexpr double kHorizon = 60.0 * 24 * 3600;  // seconds
 constexpr double kDurationDoubt = 0.25;
 constexpr double kArrivalDoubt = 0.35;
 constexpr std::size_t kRecentArrivals = 150;
+constexpr std::size_t kScoredNodes = 50;  // more change the choice little and take time
 constexpr std::size_t kFewestDraws = 16;
 constexpr std::size_t kEventsPerPod =
     5;  // a play ends after so many for each pod that runs or waits at its begin
@@ -323,7 +324,8 @@ Prediction predict_starts(const ClusterObjects& objects, std::span<const Pending
         static_cast<double>(scene.arrivals().size()) / scene.arrival_window() * 3600;
   }
   const SeededRng rng{options.seed};
-  const SchedulerPlay begin{scene.model(), rng};
+  SchedulerPlay begin{scene.model(), rng};
+  begin.limit_scored_nodes(kScoredNodes);
   std::size_t events = 0;
   const auto most_per_draw =
       kEventsPerPod * (scene.running().size() + scene.queued().size()) + 1000;

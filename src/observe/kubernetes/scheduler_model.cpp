@@ -23,22 +23,6 @@ std::string terms_text(const std::vector<NodeTerm>& terms) {
   return text;
 }
 
-std::string key_of(const Pod& pod) {
-  std::string key = fmt::format("{};", pod.priority);
-  for (const auto& [name, quantity] : pod.requests) key += name + "=" + to_string(quantity) + ",";
-  key += ";";
-  for (const auto& [name, value] : pod.node_selector) key += name + "=" + value + ",";
-  if (pod.node_affinity) key += ";" + terms_text(*pod.node_affinity);
-  for (const auto& entry : pod.preferred_nodes)
-    key += fmt::format(";{}:{}", entry.weight, to_string(entry.term));
-  for (const auto& one : pod.tolerations) {
-    key += fmt::format(";{}{}{}{}", one.key, one.exists ? "!" : "=", one.value,
-                       one.effect ? static_cast<int>(*one.effect) : 9);
-  }
-  for (const auto& claim : pod.claims) key += ";claim " + pod.meta.ns + "/" + claim;
-  return key;
-}
-
 // 0..100 of the largest, as kube-scheduler normalises.
 std::int64_t normalised(std::int64_t value, std::int64_t largest) {
   return largest == 0 ? 0 : value * 100 / largest;
@@ -78,6 +62,22 @@ std::int64_t least_allocated(Amount taken, Amount offered) {
 
 }  // namespace
 
+std::string shape_key(const Pod& pod) {
+  std::string key = fmt::format("{};", pod.priority);
+  for (const auto& [name, quantity] : pod.requests) key += name + "=" + to_string(quantity) + ",";
+  key += ";";
+  for (const auto& [name, value] : pod.node_selector) key += name + "=" + value + ",";
+  if (pod.node_affinity) key += ";" + terms_text(*pod.node_affinity);
+  for (const auto& entry : pod.preferred_nodes)
+    key += fmt::format(";{}:{}", entry.weight, to_string(entry.term));
+  for (const auto& one : pod.tolerations) {
+    key += fmt::format(";{}{}{}{}", one.key, one.exists ? "!" : "=", one.value,
+                       one.effect ? static_cast<int>(*one.effect) : 9);
+  }
+  for (const auto& claim : pod.claims) key += ";claim " + pod.meta.ns + "/" + claim;
+  return key;
+}
+
 SchedulerModel::SchedulerModel(const ClusterModel& cluster)
     : cluster_{cluster}, columns_{kCpu, kMemory, kPods} {}
 
@@ -89,7 +89,8 @@ std::uint16_t SchedulerModel::column_of(ResourceId id) {
 }
 
 ShapeId SchedulerModel::shape_of(const Pod& pod) {
-  const auto [at, is_new] = by_key_.try_emplace(key_of(pod), static_cast<ShapeId>(shapes_.size()));
+  const auto [at, is_new] =
+      by_key_.try_emplace(shape_key(pod), static_cast<ShapeId>(shapes_.size()));
   if (!is_new) return at->second;
   Shape shape;
   shape.priority = pod.priority;

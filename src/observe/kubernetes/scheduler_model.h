@@ -13,6 +13,7 @@
 // between pods, which the filters of filters.h do know. Preemption: see predict.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,6 +29,9 @@ namespace weir::observe {
 
 using ShapeId = std::uint32_t;
 using ItemId = std::uint32_t;
+
+// Equal for pods that the play cannot tell apart: sizes, priority, selectors, affinity to nodes, tolerations, claims.
+std::string shape_key(const Pod& pod);
 
 // What does not change while it plays: nodes' sizes, and for each shape of pod the nodes that would ever take it.
 class SchedulerModel {
@@ -71,6 +75,8 @@ class SchedulerPlay {
   SchedulerPlay(const SchedulerModel& model, SeededRng rng);
 
   void set_rng(SeededRng rng) { rng_ = rng; }
+  // Score so many nodes at most: a rougher choice in less time.
+  void limit_scored_nodes(std::size_t most) { enough_nodes_ = std::min(enough_nodes_, most); }
   // Tries it at once; otherwise it waits. `was_tried` says how often before, when the play begins with a queue.
   std::optional<NodeIndex> submit(ItemId item, ShapeId shape, double now, int was_tried = 0);
 
