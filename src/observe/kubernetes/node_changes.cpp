@@ -205,13 +205,37 @@ std::string offer_text(const Pod& pod, const Node& node) {
 
 constexpr std::size_t kMostNodesAdded = 64;
 
-void add_nodes(const Wait& wait, const PodFilters& filters, std::vector<Candidate>& all) {
+// Keys by which pods are kept apart, or spread: its own and those of pods that keep it away.
+std::set<std::string> keys_of_separation(const Wait& wait, const Pod& pod) {
+  std::set<std::string> keys;
+  for (const auto& term : pod.pod_anti_affinity) keys.insert(term.topology_key);
+  for (const auto& spread : pod.spread) keys.insert(spread.topology_key);
+  for (const auto& [other, node] : wait.model.pods_with_anti_affinity()) {
+    for (const auto& term : other->pod_anti_affinity) {
+      if (term_matches(term, *other, pod, wait.model)) keys.insert(term.topology_key);
+    }
+  }
+  keys.erase("kubernetes.io/hostname");
+  return keys;
+}
+
+void add_nodes(const Wait& wait, const PodFilters& filters, bool in_new_domain,
+               std::vector<Candidate>& all) {
   const auto& pod = filters.pod();
   auto pattern = template_for(wait, filters);
   std::erase_if(pattern.node.taints,
                 [&](const Taint& taint) { return !tolerates(pod.tolerations, taint); });
   if (pattern.is_larger) make_room(pod, pattern.node);
   fit_to_volumes(pod, wait.model.storage(), pattern.node);
+  std::string domains;
+  if (in_new_domain) {
+    for (const auto& key : keys_of_separation(wait, pod)) {
+      if (pod.node_selector.contains(key)) continue;
+      pattern.node.meta.labels.set(key, "new-1");
+      domains += (domains.empty() ? ", in a new " : " and ") + key;
+    }
+    if (domains.empty()) return;
+  }
   std::vector<NodePointer> added;
   bool is_enough = false;
   Trial trial{wait.model};
@@ -226,7 +250,8 @@ void add_nodes(const Wait& wait, const PodFilters& filters, std::vector<Candidat
     is_enough = place_in_order(wait.model, placing, wait.pods) == wait.pods.size();
   }
   Candidate candidate{ChangeRank::adds_a_node,
-                      static_cast<double>(added.size()) + (pattern.is_larger ? 0.5 : 0),
+                      static_cast<double>(added.size()) + (pattern.is_larger ? 0.5 : 0) +
+                          (in_new_domain ? 0.25 : 0),
                       "add_node",
                       {},
                       {}};
@@ -234,10 +259,10 @@ void add_nodes(const Wait& wait, const PodFilters& filters, std::vector<Candidat
       added.size() == 1 ? std::string{"a node"} : fmt::format("{} nodes", added.size());
   candidate.change.text =
       pattern.is_larger || pattern.name.empty()
-          ? fmt::format("Add {} with {}{}.", count, offer_text(pod, pattern.node),
-                        added.size() == 1 ? "" : " each")
-          : fmt::format("Add {} like {} ({}{}).", count, pattern.name,
-                        offer_text(pod, pattern.node), added.size() == 1 ? "" : " each");
+          ? fmt::format("Add {} with {}{}{}.", count, offer_text(pod, pattern.node),
+                        added.size() == 1 ? "" : " each", domains)
+          : fmt::format("Add {} like {} ({}{}){}.", count, pattern.name,
+                        offer_text(pod, pattern.node), added.size() == 1 ? "" : " each", domains);
   for (const auto& node : added) {
     candidate.change.edits.push_back(
         {Edit::Action::create, {"Node", "", node->meta.name}, node_manifest(*node)});
@@ -316,7 +341,8 @@ std::vector<Candidate> node_changes(const Wait& wait, const PodFilters& filters)
   const auto views = nodes_by_objections(wait.model, filters);
   open_closed_nodes(wait, filters, views, all);
   provide_volumes(wait, filters.pod(), all);
-  add_nodes(wait, filters, all);
+  add_nodes(wait, filters, false, all);
+  add_nodes(wait, filters, true, all);
   return all;
 }
 

@@ -346,8 +346,8 @@ void lower_requests(const Wait& wait, const Pod& pod, const PodFilters& filters,
                     const std::vector<NodeView>& views, std::vector<Candidate>& all) {
   std::map<ResourceId, Amount> most_free;
   for (const auto& view : views) {
-    const bool is_resource = view.failing.is_only(Filter::resources);
-    if (!is_resource) continue;
+    // With one more objection it may still be half of a pair.
+    if (!view.failing.has(Filter::resources) || view.failing.count() > 2) continue;
     const auto missing = filters.short_of(view.node);
     if (missing.size() != 1 || missing.front() == kPods || missing.front() == kUnknownResource)
       continue;

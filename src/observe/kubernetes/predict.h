@@ -23,7 +23,7 @@ struct PredictOptions {
   std::uint64_t seed = 1;
   int draws = 100;
   // Ends and arrivals played in all draws together; fewer draws are made when one takes many.
-  std::size_t most_events = 400'000;
+  std::size_t most_events = 200'000;
 };
 
 // Of one workload.
