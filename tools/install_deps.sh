@@ -36,7 +36,7 @@ declare -A packages=(
   # fetches the version they ask for itself. The package is in Debian's backports; skipped where a Go is on PATH.
   [kubernetes]="golang-1.23-go openssl python3 python3-yaml"
   # What the weir program needs to run, without what it is built with: deploy/Containerfile.
-  [runtime]="ca-certificates libcurl4 libfmt9 libsimdjson14 libsqlite3-0 libstdc++6 libyaml-cpp0.7 zlib1g"
+  [runtime]="libssl3 ca-certificates libcurl4 libfmt9 libsimdjson14 libsqlite3-0 libstdc++6 libyaml-cpp0.7 zlib1g"
   # A clean machine inside this one: tools/fresh_machine.sh.
   [chroot]="debootstrap"
   # The peer of `make bench`. Its packages may start munge as a service; the benchmark uses none of them

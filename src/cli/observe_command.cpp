@@ -86,7 +86,7 @@ CommandSpec observe_spec() {
                   {.name = "timeout",
                    .type = OptionType::text,
                    .unit = "duration",
-                   .default_text = "60s",
+                   .default_text = "20s",
                    .help = "How long to wait for the API server."},
                   {.name = "all",
                    .type = OptionType::flag,
@@ -117,6 +117,7 @@ Result<void> observe_command(const OptionValues& options, Console& console) {
 
   engine::kubernetes::ClusterCacheSettings settings;
   settings.client.user_agent = fmt::format("weir/{} (observe)", kVersion);
+  settings.watches = false;
   ClusterCache cache{*server, std::move(settings)};
   cache.on_change([&](const engine::kubernetes::ObjectChange& change) {
     const auto* before = std::get_if<std::shared_ptr<const observe::Pod>>(&change.before);

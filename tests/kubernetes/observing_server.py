@@ -89,7 +89,7 @@ class ObservingServer:
 
 class DeployedPod:
     """The container of deploy/observe on this machine: its arguments, its environment, the files of its service account.
-    Only the port, the address and the state folder are this machine's."""
+    Only the port and the state folder are this machine's."""
 
     def __init__(self, deployment_file, config_file, plane, token):
         self.container = yaml.safe_load(deployment_file.read_text())["spec"]["template"]["spec"]["containers"][0]
@@ -102,7 +102,7 @@ class DeployedPod:
         (self.secrets / "ca.crt").write_bytes(plane.ca_file.read_bytes())
 
     def command(self, folder, port, state):
-        here = {"--port": str(port), "--state": str(state), "--listen": "127.0.0.1"}
+        here = {"--port": str(port), "--state": str(state)}
         words = []
         for word in self.container["args"]:
             word = re.sub(r"\$\((\w+)\)", lambda found: self.config[found[1]], word)

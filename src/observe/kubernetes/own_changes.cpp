@@ -15,6 +15,8 @@
 namespace weir::observe {
 namespace {
 
+constexpr std::string_view kNameField = "metadata.name";
+
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::size_t kValuesTried = 3;
 
@@ -97,6 +99,7 @@ std::optional<MatchExpression> line_for(const MatchExpression& line, const std::
   MatchExpression changed = line;
   switch (line.op) {
     case MatchOperator::in:
+      if (line.key == kNameField) changed.values.clear();  // the field takes one name only
       changed.values.push_back(*label);
       return changed;
     case MatchOperator::not_in:
@@ -157,7 +160,7 @@ TermChange fit_term(const NodeTerm& term, std::size_t index, const Node& node) {
   fit_lines(
       change.term.fields, path + "/matchFields",
       [&](const MatchExpression& line) {
-        return line.key == "metadata.name" ? &node.meta.name : nullptr;
+        return line.key == kNameField ? &node.meta.name : nullptr;
       },
       change);
   return change;
@@ -265,6 +268,8 @@ void relax_spread(const Wait& wait, const Pod& pod, std::vector<Candidate>& all)
     if (!pod.spread[i].is_hard) continue;
     steps.push_back({"replace", fmt::format("/topologySpreadConstraints/{}/whenUnsatisfiable", i),
                      json_text("ScheduleAnyway")});
+    if (pod.spread[i].min_domains > 1)
+      steps.push_back({"remove", fmt::format("/topologySpreadConstraints/{}/minDomains", i), ""});
     keys += (keys.empty() ? "" : " and ") + pod.spread[i].topology_key;
   }
   if (steps.empty()) return;
@@ -446,10 +451,11 @@ void run_fewer(const Wait& wait, std::vector<Candidate>& all) {
   if (!group || group->min_member < 2) return;
   const auto fit = count_that_fit(wait.model, wait.pods) + running;
   if (fit == 0 || fit >= static_cast<std::size_t>(group->min_member)) return;
-  Candidate fewer{ChangeRank::asks_for_less, 30, "min_member", {}, {}};
-  fewer.change.text =
-      fmt::format("Lower minMember of PodGroup {} from {} to {}: so many fit at once.",
-                  group->meta.full_name(), group->min_member, fit);
+  // Behind what starts all of them.
+  Candidate fewer{ChangeRank::ends_a_pod, 1e6, "min_member", {}, {}};
+  fewer.change.text = fmt::format(
+      "Lower minMember of PodGroup {} from {} to {}: so many fit at once, the rest waits.",
+      group->meta.full_name(), group->min_member, fit);
   fewer.change.edits.push_back(patch_of({"PodGroup", group->meta.ns, group->meta.name},
                                         {{"replace", "/spec/minMember", std::to_string(fit)}}));
   fewer.change.commands.push_back(command_in_place(fewer.change.edits.back()));
