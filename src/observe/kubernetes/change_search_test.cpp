@@ -67,7 +67,9 @@ class Applier {
     } else {
       RC_ASSERT(path.starts_with("/spec/taints/"));
       RC_ASSERT(step["op"] == "remove");
-      node->taints.erase(node->taints.begin() + std::stoi(path.substr(13)));
+      const auto index = std::stoul(path.substr(13));
+      RC_ASSERT(index < node->taints.size());
+      node->taints.erase(node->taints.begin() + static_cast<std::ptrdiff_t>(index));
     }
     objects_.nodes[name] = node;
   }

@@ -144,6 +144,16 @@ RC_GTEST_PROP(Calibration, WidensUntilEightOfTenFallInside, ()) {
   RC_ASSERT(inside <= 300 * 0.92);
 }
 
+TEST(Calibration, PodsAskedAboutJustNowAreNotTakenForEarlyStarts) {
+  Calibration calibration;
+  const WaitBand raw{10, 20, 40};
+  for (int i = 0; i < 100; ++i) calibration.predicted("old-" + std::to_string(i), kNow, raw);
+  const auto later = kNow + std::chrono::seconds{20};
+  for (int i = 0; i < 100; ++i) calibration.started("old-" + std::to_string(i), later);
+  for (int i = 0; i < 100; ++i) calibration.predicted("new-" + std::to_string(i), later, raw);
+  EXPECT_GT(calibration.adjusted(raw, later).low, 15);
+}
+
 TEST(Calibration, PodsThatStillWaitCountAsLate) {
   Calibration calibration;
   const WaitBand raw{10, 20, 40};

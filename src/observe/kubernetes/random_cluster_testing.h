@@ -46,6 +46,8 @@ inline ClusterObjects random_cluster(std::uint64_t seed) {
     if (rng.below(4) > 0) node.meta.labels.set("zone", "z" + std::to_string(rng.below(3)));
     if (rng.below(2) == 0) node.meta.labels.set("disk", "ssd");
     if (rng.below(5) == 0) node.taints = {{"dedicated", "infra", TaintEffect::no_schedule}};
+    if (rng.below(8) == 0)
+      node.taints.insert(node.taints.begin(), {"slow", "", TaintEffect::prefer_no_schedule});
     if (rng.below(8) == 0) node.is_unschedulable = true;
     if (rng.below(6) == 0) node.allocatable.set("pods", Quantity::of(2));
   }
