@@ -17,6 +17,9 @@ export type Story = Schemas['Story'];
 export type DryRun = Schemas['DryRun'];
 export type Problem = Schemas['Problem'];
 export type Health = Schemas['Health'];
+export type Observation = Schemas['Observation'];
+export type PendingWorkload = Schemas['PendingWorkload'];
+export type SuggestedChange = Schemas['SuggestedChange'];
 
 export const phases: readonly Phase[] = [
   'waiting', 'queued', 'running', 'paused', 'finished', 'failed', 'cancelled', 'refused',

@@ -17,21 +17,35 @@ export interface View {
   key: string; // after g
   icon: IconName;
   component: Component;
-  title(segments: string[]): string;
+  observed?: string; // its name beside another scheduler; '': there is nothing to do there
 }
 
-function view(name: string, path: string, key: string, icon: IconName, component: Component): View {
-  return { name, path, key, icon, component, title: (segments) => (segments[1] ? `${segments[1]} · ${name}` : name) };
+function view(name: string, path: string, key: string, icon: IconName, component: Component, observed?: string): View {
+  return { name, path, key, icon, component, observed };
 }
 
 export const views: readonly View[] = [
   view('Overview', '/', 'o', 'overview', Overview),
   view('Cluster', '/cluster', 'c', 'cluster', Cluster),
-  view('Jobs', '/jobs', 'j', 'jobs', Jobs),
-  view('Submit', '/submit', 's', 'submit', Submit),
+  view('Jobs', '/jobs', 'j', 'jobs', Jobs, 'Pods'),
+  view('Submit', '/submit', 's', 'submit', Submit, ''),
   view('Simulations', '/simulations', 'm', 'simulations', Simulations),
 ];
-const oneJob: View = { ...view('Job', '/jobs', '', 'jobs', Job), title: (segments) => `Job ${segments[1]}` };
+const oneJob = view('Job', '/jobs', '', 'jobs', Job, 'Pod');
+
+// What can be gone to. A server that only observes takes no jobs.
+export function viewsOf(isObserving: boolean): readonly View[] {
+  return isObserving ? views.filter(({ observed }) => observed !== '') : views;
+}
+
+export function nameOf(one: View, isObserving: boolean): string {
+  return (isObserving && one.observed) || one.name;
+}
+
+export function titleOf(one: View, segments: readonly string[], isObserving: boolean): string {
+  const name = nameOf(one, isObserving);
+  return one === oneJob ? `${name} ${segments[1]}` : segments[1] ? `${segments[1]} · ${name}` : name;
+}
 
 export function viewFor(segments: string[]): View | undefined {
   const [first = '', ...rest] = segments;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One job and what is known of it. The job itself follows the live data; its story and its progress are
-// fetched again when it has changed, once a second at most.
+// fetched again when it has changed, once a second at most. A task of another scheduler has only itself.
 import { ApiError } from '../../api/client';
 import type { Job, Progress, Story } from '../../api/types';
 import { live } from '../../state/live.svelte';
@@ -38,7 +38,7 @@ export class JobReader {
     try {
       this.fetched = await session.api.job(this.asked);
       live.note(this.fetched);
-      this.document = await session.api.document(this.fetched.id);
+      if (!this.fetched.observed) this.document = await session.api.document(this.fetched.id);
     } catch (error) {
       this.trouble = error;
     }
@@ -51,7 +51,7 @@ export class JobReader {
 
   // Soon: now, or when a second has passed since the last time.
   refresh(): void {
-    if (this.isClosed || this.timer !== undefined) return;
+    if (this.isClosed || this.timer !== undefined || this.job?.observed) return;
     const pause = Math.max(0, this.refreshedAt + refreshEvery - performance.now());
     this.timer = setTimeout(() => {
       this.timer = undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notices } from '../../state/notices.svelte';
+import { notices } from '../state/notices.svelte';
 
 // To the clipboard, and says so.
 export async function copyText(text: string, what: string): Promise<void> {
