@@ -12,7 +12,7 @@ export interface JobColumn extends Column<Job> {
   order?(job: Job): number; // for sorting, where that is cheaper than the value
 }
 
-function timeColumn(key: string, title: string, width: string, time: (job: Job) => number, hint?: string): JobColumn {
+export function timeColumn(key: string, title: string, width: string, time: (job: Job) => number, hint?: string): JobColumn {
   return {
     key, title, width, hint,
     text: (job) => fullTimeText(time(job)),
@@ -21,8 +21,8 @@ function timeColumn(key: string, title: string, width: string, time: (job: Job) 
   };
 }
 
-const id: JobColumn = { key: 'id', title: 'Id', width: '60px', isNumber: true, text: (job) => String(job.id), value: (job) => job.id };
-const name: JobColumn = { key: 'name', title: 'Name', width: 'minmax(150px, 3fr)', text: (job) => job.name };
+export const id: JobColumn = { key: 'id', title: 'Id', width: '60px', isNumber: true, text: (job) => String(job.id), value: (job) => job.id };
+export const name: JobColumn = { key: 'name', title: 'Name', width: 'minmax(150px, 3fr)', text: (job) => job.name };
 const phase: JobColumn = { key: 'phase', title: 'Phase', width: '164px', text: (job) => job.phase };
 const gpus: JobColumn = { key: 'gpus', title: 'GPUs', width: '60px', isNumber: true, text: (job) => String(job.gpus), value: (job) => job.gpus, hint: 'How many it has now' };
 const progress: JobColumn = {
@@ -37,7 +37,7 @@ const slack: JobColumn = {
   value: (job) => orNull(factsOf(job).slack),
 };
 const finish = timeColumn('finish', 'Finish', '94px', (job) => factsOf(job).finish, 'When it is expected to finish, or ended');
-const submitted = timeColumn('submitted', 'Submitted', '96px', (job) => factsOf(job).submitted);
+export const submitted = timeColumn('submitted', 'Submitted', '96px', (job) => factsOf(job).submitted);
 const reason: JobColumn = { key: 'reason', title: 'Reason', width: 'minmax(240px, 5fr)', text: (job) => job.reason ?? '', hint: 'Of the last decision' };
 
 function orNull(value: number): number | null {

@@ -3,10 +3,12 @@
 // What is worked out from a job as the API tells it. Kept for each job object: the list of jobs is
 // filtered and sorted as a whole, often, and a job that has changed is another object.
 import { isOver, type Job } from '../../api/types';
+import { constraintText } from '../../text/constraints';
 import { parsedTime } from '../../text/times';
 
 export interface JobFacts {
   submitted: number; // ms; NaN: there is none
+  start: number; // when it started, or is expected to
   deadline: number;
   finish: number; // when it ended, or is expected to
   slack: number; // seconds from the finish to the deadline; NaN: nobody knows
@@ -20,10 +22,17 @@ const searched = new WeakMap<Job, string>();
 export function searchedText(job: Job): string {
   let text = searched.get(job);
   if (text === undefined) {
-    text = `${job.id} ${job.name}`.toLowerCase();
+    text = `${job.id} ${job.name}${observedText(job)}`.toLowerCase();
     searched.set(job, text);
   }
   return text;
+}
+
+// Of a task of another scheduler: what it belongs to and why it waits, too.
+function observedText({ observed, waits }: Job): string {
+  if (!observed) return '';
+  const reason = waits ? `${waits.constraint} ${constraintText(waits.constraint)} ${waits.detail}` : '';
+  return ` ${observed.namespace ?? ''} ${observed.workload ?? ''} ${reason}`;
 }
 
 export function factsOf(job: Job): JobFacts {
@@ -40,6 +49,7 @@ function madeOut(job: Job): JobFacts {
   const finish = parsedTime(isOver(job.phase) ? job.ended : job.expected_finish);
   return {
     submitted: parsedTime(job.submitted),
+    start: parsedTime(job.started ?? job.expected_start),
     deadline,
     finish,
     slack: mayMeet(job) ? (deadline - finish) / 1000 : NaN,

@@ -35,8 +35,8 @@ test('counts tell what each further choice would show, whatever phases are chose
 
 test('choices come back from the address, and phases that do not exist are passed over', () => {
   const chosen = filter('phase=paused,running,nonsense&risk=1');
-  expect(choicesText(chosen)).toEqual({ phase: 'running,paused', risk: '1', promised: null });
-  expect(choicesText(filter(''))).toEqual({ phase: null, risk: null, promised: null });
+  expect(choicesText(chosen)).toEqual({ phase: 'running,paused', risk: '1', promised: null, why: null, namespace: null });
+  expect(choicesText(filter(''))).toEqual({ phase: null, risk: null, promised: null, why: null, namespace: null });
 });
 
 test('jobs are in the order of a column, unknown values last, the newest first among equals', () => {
