@@ -10,8 +10,12 @@ export type Mode = 'job' | 'promise' | 'model';
 export const modes: readonly { key: Mode; name: string }[] = [
   { key: 'job', name: 'Job' }, { key: 'promise', name: 'Promise' }, { key: 'model', name: 'Pool' },
 ];
-export function modeFor(text: string | null): Mode {
-  return modes.find(({ key }) => key === text)?.key ?? 'job';
+// Another scheduler promises nothing, and runs pods.
+export function modesOf(isObserving: boolean): readonly { key: Mode; name: string }[] {
+  return isObserving ? modes.filter(({ key }) => key !== 'promise').map((mode) => (mode.key === 'job' ? { ...mode, name: 'Pod' } : mode)) : modes;
+}
+export function modeFor(text: string | null, isObserving = false): Mode {
+  return modesOf(isObserving).find(({ key }) => key === text)?.key ?? 'job';
 }
 
 export const free = 0;
@@ -85,11 +89,11 @@ export interface LegendEntry {
 
 export const mostInLegend = 8;
 
-export function legend(model: ClusterModel, mode: Mode, codes: Uint8Array, jobHues?: JobHues): LegendEntry[] {
+export function legend(model: ClusterModel, mode: Mode, codes: Uint8Array, jobHues?: JobHues, closedName = 'closed'): LegendEntry[] {
   const counts = new Array<number>(firstCode + Math.max(hues, model.pools.length)).fill(0);
   for (const code of codes) ++counts[code & meaning];
   const rest: LegendEntry[] = [{ name: 'free', colour: '--cell-free', cells: counts[free] }];
-  if (counts[closed] > 0) rest.push({ name: 'closed', colour: '--cell-free', isHatched: true, cells: counts[closed] });
+  if (counts[closed] > 0) rest.push({ name: closedName, colour: '--cell-free', isHatched: true, cells: counts[closed] });
   if (mode === 'promise') {
     return [{ name: 'promised', colour: '--accent', cells: counts[promised] },
       { name: 'best effort', colour: '--cell-best-effort', cells: counts[bestEffort] },

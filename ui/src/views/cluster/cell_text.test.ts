@@ -27,3 +27,10 @@ test('an unused GPU is free or closed', () => {
   expect(spoken(3)).toBe('a-1, GPU 3: free.');
   expect(spoken(9)).toBe('a-3, GPU 1: closed.');
 });
+
+test('of a pod the share it asks for is told, and nothing of promises', () => {
+  const pod = (id: number) => (id === 7 ? { observed: { uid: 'u', gpus: 0.25 } } as Job : undefined);
+  const { users: [user] } = cellWords(model, 0, pod);
+  expect([user.noun, user.share, user.rest]).toEqual(['pod', '25 %', '4 GPUs on 2 nodes']);
+  expect(cellWords(model, 1, pod).users[0].share).toBe('shared');
+});

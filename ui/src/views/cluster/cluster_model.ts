@@ -95,6 +95,11 @@ export const stateWords: Record<NodeState, string> = {
   closed: 'closed',
 };
 
+// A cordoned node keeps what runs there.
+export function stateText(node: ClusterNode, isObserving: boolean): string {
+  return isObserving && !node.up ? 'cordoned or not ready' : stateWords[stateOf(node)];
+}
+
 // Whether all the words are in a node's name, pool or model, or in the name of a job there.
 export function words(text: string): string[] {
   return text.toLowerCase().split(/\s+/).filter((word) => word !== '');

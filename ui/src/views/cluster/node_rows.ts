@@ -4,7 +4,7 @@
 import type { ClusterNode } from '../../api/types';
 import type { Column } from '../../tables/columns';
 import { countText } from '../../text/numbers';
-import { jobMatches, nodeMatches, stateOf, stateWords, words } from './cluster_model';
+import { jobMatches, nodeMatches, stateOf, stateText, stateWords, words } from './cluster_model';
 
 export const nodeColumns: readonly Column<ClusterNode>[] = [
   { key: 'name', title: 'Node', width: 'minmax(130px, 1.2fr)', text: (node) => node.name },
@@ -17,6 +17,16 @@ export const nodeColumns: readonly Column<ClusterNode>[] = [
   { key: 'state', title: 'State', width: '130px', text: (node) => stateWords[stateOf(node)], value: stateOf },
   { key: 'jobs', title: 'Jobs', width: 'minmax(140px, 4fr)', text: jobsOn },
 ];
+
+// Where another scheduler runs pods there.
+const observedNodeColumns: readonly Column<ClusterNode>[] = nodeColumns.map((column) => {
+  if (column.key === 'jobs') return { ...column, title: 'Pods' };
+  if (column.key === 'state') return { ...column, width: '176px', text: (node) => stateText(node, true) };
+  return column.key === 'free' ? { ...column, hint: 'GPUs that could be used: none on a node that is cordoned or not ready' } : column;
+});
+export function nodeColumnsOf(isObserving: boolean): readonly Column<ClusterNode>[] {
+  return isObserving ? observedNodeColumns : nodeColumns;
+}
 
 export function freeOn(node: ClusterNode): number {
   return node.up ? Math.max(0, node.gpus - node.in_use) : 0;

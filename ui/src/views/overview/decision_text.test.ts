@@ -58,3 +58,17 @@ test('progress and what changes nothing is not told', () => {
   expect(text('event_ignored', {})).toBeUndefined();
   expect(text('something_new', { job: 7 })).toBeUndefined();
 });
+
+test('what another scheduler does is told, and nothing of what is not shown', () => {
+  const pod: Job = { ...train, name: 'vision/train', nodes: ['n1'], observed: { uid: 'u', gpus: 4 } };
+  const beside: Context = { find: (id) => (id === 7 ? pod : undefined), now };
+  const observed = (type: string, payload: Decision['payload'], code = 'observed') => told(decision(type, payload, code), beside);
+  expect(observed('job_accepted', { job: 7 })?.text).toBe('came and asks for 4 GPUs');
+  expect(observed('job_placed', { job: 7 })).toMatchObject({ text: 'is placed on n1', job: { id: 7, name: 'vision/train' } });
+  expect(observed('job_queued', { job: 7 })).toBeNull();
+  expect(observed('job_placed', { job: 8 })).toBeNull();
+  expect(observed('job_released', { job: 7 }, 'cancelled')?.text).toBe('was deleted');
+  expect(observed('nodes_known', { nodes: [{ name: 'n1', is_up: false }] })?.text).toBe('Node n1 is cordoned or not ready');
+  expect(observed('nodes_known', { nodes: [{ name: 'n1', is_up: true }] })?.text).toBe('Node n1 takes pods');
+  expect(observed('nodes_known', { nodes: [{}, {}, {}] })?.text).toBe('3 nodes are there or have changed');
+});

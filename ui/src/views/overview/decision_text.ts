@@ -4,7 +4,7 @@
 // promises". The names of types and reasons are those of the record log.
 import type { Job } from '../../api/types';
 import type { Decision } from '../../state/live.svelte';
-import { countOf } from '../../text/numbers';
+import { countOf, figureText } from '../../text/numbers';
 import { durationText, parsedTime, timeText } from '../../text/times';
 
 export type Kind = 'answer' | 'resize' | 'other';
@@ -34,6 +34,7 @@ interface Payload {
   key?: { model?: string; global_batch?: number };
   gpus?: number;
   by?: number;
+  nodes?: { name?: string; is_up?: boolean }[];
 }
 
 const never = 9.2e18; // ns; the log's word for a time that nobody knows
@@ -123,13 +124,36 @@ function atRiskText(payload: Payload, why: string, context: Context): Sentence {
   return { kind: 'answer', tone: 'bad', text: `is at risk, ${because(expected, why)}` };
 }
 
-function releasedText(code: string): Sentence {
-  if (code === 'cancelled') return { kind: 'other', tone: 'plain', text: 'was cancelled' };
+function releasedText(code: string, job: Job | undefined): Sentence {
+  if (code === 'cancelled') return { kind: 'other', tone: 'plain', text: job?.observed ? 'was deleted' : 'was cancelled' };
   if (code === 'failed') return { kind: 'other', tone: 'bad', text: 'has failed' };
   return { kind: 'other', tone: 'good', text: 'has finished' };
 }
 
+// What another scheduler did.
+function observedDecision(decision: Decision, payload: Payload, context: Context): Sentence | null {
+  const job = context.find(payload.job ?? 0);
+  if (!job) return null; // one that is not shown: the system's own
+  switch (decision.type) {
+    case 'job_accepted': return { kind: 'other', tone: 'plain', text: job.observed?.gpus ? `came and asks for ${gpusText(job.observed.gpus)}` : 'came' };
+    case 'job_placed': return { kind: 'resize', tone: 'good', text: job.nodes?.length ? `is placed on ${job.nodes.join(', ')}` : 'is placed' };
+    default: return null;
+  }
+}
+
+function gpusText(gpus: number): string {
+  return `${figureText(gpus)} ${gpus > 1 ? 'GPUs' : gpus === 1 ? 'GPU' : 'of a GPU'}`;
+}
+
+function nodesText(nodes: readonly { name?: string; is_up?: boolean }[]): Sentence | null {
+  if (nodes.length === 0) return null;
+  if (nodes.length > 1) return { kind: 'other', tone: 'plain', text: `${countOf(nodes.length, 'node')} are there or have changed` };
+  const [{ name = 'A node', is_up: isUp }] = nodes;
+  return isUp === false ? { kind: 'other', tone: 'warn', text: `Node ${name} is cordoned or not ready` } : { kind: 'other', tone: 'good', text: `Node ${name} takes pods` };
+}
+
 function jobDecision(decision: Decision, payload: Payload, context: Context): Sentence | null {
+  if (decision.reason.code === 'observed') return observedDecision(decision, payload, context);
   const why = reasonText(decision.reason, context);
   switch (decision.type) {
     case 'job_accepted': return { kind: 'other', tone: 'plain', text: 'came' };
@@ -147,7 +171,7 @@ function jobDecision(decision: Decision, payload: Payload, context: Context): Se
     case 'job_queued': return { kind: 'other', tone: 'plain', text: because('waits', why) };
     case 'job_interrupted': return { kind: 'resize', tone: 'bad', text: because('is interrupted', why) };
     case 'promise_at_risk': return atRiskText(payload, why, context);
-    case 'job_released': return releasedText(decision.reason.code);
+    case 'job_released': return releasedText(decision.reason.code, context.find(payload.job ?? 0));
     default: return null;
   }
 }
@@ -158,6 +182,7 @@ function clusterDecision(decision: Decision, payload: Payload): Sentence | null 
     case 'pool_node_closed': return { kind: 'other', tone: 'warn', text: 'A node is closed: it is drained or lost' };
     case 'node_opened':
     case 'pool_node_opened': return { kind: 'other', tone: 'good', text: 'A node is used again' };
+    case 'nodes_known': return nodesText(payload.nodes ?? []);
     case 'foreign_use_known':
       return { kind: 'other', tone: 'warn', text: payload.gpus ? 'Somebody else uses GPUs of a node' : 'The GPUs of a node are free of others again' };
     case 'curve_adopted':

@@ -79,7 +79,8 @@ export interface Charts {
 const shortest = 60; // seconds that an axis shows at least
 const fewest = 4; // an axis of counts has whole numbers then
 
-export function historyCharts(history: History, range: Range): Charts {
+// `jobs`: what they are called here.
+export function historyCharts(history: History, range: Range, jobs = 'Jobs'): Charts {
   const columns = withGaps(history);
   const to = columns.at[columns.at.length - 1] ?? 0;
   // A young server fills the charts with what there is.
@@ -90,7 +91,7 @@ export function historyCharts(history: History, range: Range): Charts {
       { label: 'in use', colour: '--series-1', values: columns.gpus_in_use, isStep: true, isFilled: true },
       { label: 'up', colour: '--muted', values: columns.gpus_up, isStep: true, isDashed: true },
     ] },
-    queue: { ...axes, title: 'Jobs running and waiting', unit: 'jobs', series: [
+    queue: { ...axes, title: `${jobs} running and waiting`, unit: jobs.toLowerCase(), series: [
       { label: 'running', colour: '--series-1', values: columns.running, isStep: true },
       { label: 'waiting', colour: '--series-2', values: columns.waiting, isStep: true },
     ] },
