@@ -193,7 +193,7 @@ struct Pod {
   Resources
       requests;  // in effect: containers, init containers, sidecars, overhead, pod level; without "pods"
   std::vector<ContainerRequests>
-      containers;  // of a pod that waits; empty: one container asks for everything
+      containers;  // of a pod that waits; empty: not known, and no smaller request is proposed
   Labels node_selector;
   std::optional<std::vector<NodeTerm>> node_affinity;  // one of them matches
   std::vector<PreferredNodeTerm> preferred_nodes;
