@@ -405,7 +405,7 @@ std::vector<Command> all_commands() {
       {explain_spec(), explain_command},
       {trace_describe_spec(), trace_describe_command},
       {trace_convert_spec(), trace_convert_command},
-      {trace_export_spec(), trace_export_command},
+      {trace_observed_spec(), trace_observed_command},
       {trace_synth_spec(), trace_synth_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},

@@ -67,8 +67,8 @@ Result<SimulationInputs> observed_inputs(const OptionValues& options, Console& c
   return inputs;
 }
 
-CommandSpec trace_export_spec() {
-  return {.name = "trace export",
+CommandSpec trace_observed_spec() {
+  return {.name = "trace observed",
           .summary = "Keep what an observing server has seen as a trace.",
           .about =
               "Writes the cluster and the tasks that `weir serve --engine kubernetes` has "
@@ -82,12 +82,12 @@ CommandSpec trace_export_spec() {
                        .type = OptionType::file,
                        .default_text = ".",
                        .help = "The folder to write to."}},
-          .examples = {{"weir trace export --state /srv/weir --out last-week",
+          .examples = {{"weir trace observed --state /srv/weir --out last-week",
                         "Then: weir simulate --nodes last-week/nodes.yaml --tasks "
                         "last-week/tasks.yaml --protocol replay"}}};
 }
 
-Result<void> trace_export_command(const OptionValues& options, Console& console) {
+Result<void> trace_observed_command(const OptionValues& options, Console& console) {
   auto history = read_history(options);
   if (!history) return tl::unexpected<Error>(std::move(history.error()));
   auto cluster = control::cluster_of(history->nodes, {}, 0);

@@ -22,7 +22,7 @@ Result<SimulationInputs> observed_inputs(const OptionValues& options, Console& c
 // "812 tasks: 790 ended, ..."
 std::string history_text(const control::ObservedHistory& history);
 
-CommandSpec trace_export_spec();
-Result<void> trace_export_command(const OptionValues& options, Console& console);
+CommandSpec trace_observed_spec();
+Result<void> trace_observed_command(const OptionValues& options, Console& console);
 
 }  // namespace weir::cli

@@ -127,13 +127,15 @@ class ChurnRun {
     }
   }
 
-  // GPU work that came in the time in which jobs came, of what the GPUs could do.
+  // The GPU work of all jobs, of what the GPUs could do until the last would have ended had none waited.
   double recorded_load() const {
     double work = 0;
-    for (std::size_t i = 0; i < plan_.size(); ++i)
-      work += static_cast<double>(jobs_[plan_.job(i)].spec.gpu_total().value) *
-              to_seconds(plan_.run_time(i));
-    const double span = to_seconds(plan_.measure_until() - Time{});
+    double span = 0;
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      const double run_time = to_seconds(plan_.run_time(i));
+      work += static_cast<double>(jobs_[plan_.job(i)].spec.gpu_total().value) * run_time;
+      span = std::max(span, to_seconds(plan_.arrival(i) - Time{}) + run_time);
+    }
     return work / (static_cast<double>(capacity_.value) * span);
   }
 

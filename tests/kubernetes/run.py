@@ -20,6 +20,7 @@ SKIPPED = 77
 TESTS = {
     "situations": ("situations_test.py", [], [], 240, 240),
     "read_only": ("read_only_test.py", [], [], 90, 90),
+    "docs": ("docs_test.py", [], [], 180, 180),
     "serve": ("serve_test.py", [], [], 180, 180),
     "cache": ("cache_test.py", ["--seconds=15"], ["--seconds=60"], 300, 360),
     "scale": ("scale_test.py", ["--nodes=1000", "--pods=4000", "--seconds=10"], [], 120, 420),

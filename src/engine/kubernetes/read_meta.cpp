@@ -163,4 +163,13 @@ Resources effective_requests(const JsonFields& pod_spec) {
   return sum;
 }
 
+std::vector<observe::ContainerRequests> container_requests(const JsonFields& pod_spec) {
+  std::vector<observe::ContainerRequests> all;
+  for (const JsonFields& container : pod_spec.objects("initContainers"))
+    all.push_back({true, read_requests(container)});
+  for (const JsonFields& container : pod_spec.objects("containers"))
+    all.push_back({false, read_requests(container)});
+  return all;
+}
+
 }  // namespace weir::engine::kubernetes

@@ -34,5 +34,7 @@ observe::NodeTerm read_node_term(const JsonFields& term);
 // What a pod with that spec asks of a node, as kube-scheduler counts it: the sum of its containers and sidecars, or
 // the largest step of its start where that is more; what is given for the whole pod takes their place; overhead.
 observe::Resources effective_requests(const JsonFields& pod_spec);
+// What each container asks for: first the init containers, then the others.
+std::vector<observe::ContainerRequests> container_requests(const JsonFields& pod_spec);
 
 }  // namespace weir::engine::kubernetes

@@ -97,24 +97,28 @@ void read_spread(const JsonFields& spec, Pod& pod) {
   }
 }
 
-void read_ports(const JsonFields& container, bool uses_host, Pod& pod) {
+void read_ports(const JsonFields& container, std::int32_t number, bool uses_host, Pod& pod) {
+  std::int32_t index = -1;
   for (const JsonFields& from : container.objects("ports")) {
+    ++index;
     auto port = from.integer<std::int32_t>("hostPort").value_or(0);
     if (port == 0 && uses_host) port = from.integer<std::int32_t>("containerPort").value_or(0);
     if (port == 0) continue;
     const std::string_view protocol = from.view("protocol");
-    pod.host_ports.push_back(
-        {from.text("hostIP"), std::string{protocol.empty() ? "TCP" : protocol}, port});
+    pod.host_ports.push_back({from.text("hostIP"), std::string{protocol.empty() ? "TCP" : protocol},
+                              port, number, index});
   }
 }
 
 void read_all_ports(const JsonFields& spec, Pod& pod) {
   const bool uses_host = spec.flag("hostNetwork");
-  for (const JsonFields& container : spec.objects("containers")) {
-    read_ports(container, uses_host, pod);
-  }
+  std::int32_t number = 0;
+  for (const JsonFields& container : spec.objects("containers"))
+    read_ports(container, number++, uses_host, pod);
+  number = 0;
   for (const JsonFields& container : spec.objects("initContainers")) {
-    if (container.view("restartPolicy") == "Always") read_ports(container, uses_host, pod);
+    if (container.view("restartPolicy") == "Always") read_ports(container, number, uses_host, pod);
+    ++number;
   }
 }
 
@@ -140,6 +144,7 @@ void read_spec(const JsonFields& spec, Pod& pod) {
   pod.priority_class = spec.text("priorityClassName");
   pod.may_preempt = spec.view("preemptionPolicy") != "Never";
   pod.requests = effective_requests(spec);
+  if (pod.node.empty()) pod.containers = container_requests(spec);
   pod.active_deadline_seconds = spec.integer<std::int64_t>("activeDeadlineSeconds");
   for (const JsonFields& gate : spec.objects("schedulingGates")) {
     pod.gates.push_back(gate.text("name"));
