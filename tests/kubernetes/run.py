@@ -22,6 +22,7 @@ TESTS = {
     "read_only": ("read_only_test.py", [], [], 90, 90),
     "docs": ("docs_test.py", [], [], 180, 180),
     "serve": ("serve_test.py", [], [], 180, 180),
+    "page": ("page_test.py", [], [], 300, 300),
     "cache": ("cache_test.py", ["--seconds=15"], ["--seconds=60"], 300, 360),
     "scale": ("scale_test.py", ["--nodes=1000", "--pods=4000", "--seconds=10"], [], 120, 420),
     "replay": ("replay_openb.py", ["--short"], [], 240, 700),

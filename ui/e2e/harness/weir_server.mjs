@@ -16,9 +16,10 @@ export const programs = path.resolve(process.env.WEIR_BIN ?? path.join(root, 'bu
 const over = ['finished', 'failed', 'cancelled', 'refused'];
 
 export class WeirServer {
-  // `clusterFile`: the text of one, in the place of `cluster`. `arguments_`: more of the command line, for example ['--rescale', '0s'].
-  static async start({ cluster = '4x2xCPU', clusterFile, arguments_ = ['--rescale', '0s'], program = 'weir', patience } = {}) {
+  // `kubeconfig`: it observes that cluster. `clusterFile`: the text of one, in the place of `cluster`. `arguments_`: more of the command line, for example ['--rescale', '0s'].
+  static async start({ cluster = '4x2xCPU', clusterFile, kubeconfig, arguments_ = kubeconfig ? [] : ['--rescale', '0s'], program = 'weir', patience } = {}) {
     const server = new WeirServer(cluster, arguments_, program);
+    server.kubeconfig = kubeconfig;
     server.patience = patience; // ms to start; default: as for all waiting
     if (clusterFile) writeFileSync(server.cluster = path.join(server.folder, 'cluster.yaml'), clusterFile);
     await server.launch(0);
@@ -66,7 +67,8 @@ export class WeirServer {
   }
 
   commandLine(port) {
-    const given = this.program === 'weir' ? ['serve', '--cluster', this.cluster] : [];
+    const given = this.kubeconfig ? ['serve', '--engine', 'kubernetes', '--mode', 'observe', '--kubeconfig', this.kubeconfig]
+      : this.program === 'weir' ? ['serve', '--cluster', this.cluster] : [];
     return [...given, '--state', this.state, '--port', String(port), ...this.arguments];
   }
 
@@ -107,7 +109,7 @@ export class WeirServer {
 
   // Ends the jobs, the server and what they have written.
   async close() {
-    if (this.program === 'weir') {
+    if (this.program === 'weir' && !this.kubeconfig) {
       if (!this.process && this.url) await this.restart();
       if (this.process) await this.cancelAll();
     }

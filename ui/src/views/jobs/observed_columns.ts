@@ -39,5 +39,5 @@ export const savedObservedColumns: readonly JobColumn[] = [
 export const narrowObservedColumns: readonly JobColumn[] = [
   { ...name, title: 'Name and reason', width: 'minmax(150px, 2fr)' },
   { ...gpus, width: '56px' },
-  { ...start, width: '92px' },
+  { ...start, width: '100px' },
 ];

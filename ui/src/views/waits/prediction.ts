@@ -23,9 +23,11 @@ export function startText(time: number, now: number): string {
   return time <= now ? 'any moment' : relativeText(time, now);
 }
 
-// "between now and 14:20": when it is in sight.
+// "4 min to 1 h from now"
 export function bandText({ low, high }: Prediction, now: number): string {
-  return `${low <= now ? 'now' : relativeText(low, now)} to ${high <= now ? 'soon' : relativeText(high, now)}`;
+  if (high <= now) return 'overdue';
+  const away = (time: number) => relativeText(time, now).replace(/^in /, '');
+  return `${low <= now ? 'now' : away(low)} to ${away(high)}${low <= now ? '' : ' from now'}`;
 }
 
 // Where the band lies on an axis that begins now and ends a little after it: shares from 0 to 1.

@@ -25,9 +25,10 @@ test('a band has its place between now and a little after its end', () => {
   expect(place.low).toBeCloseTo(0.0926, 3);
   expect(place.median / place.low).toBeCloseTo(5);
   expect(place.high).toBeLessThan(1);
-  expect(bandText(prediction, now)).toBe('in 1 min to in 10 min');
+  expect(bandText(prediction, now)).toBe('1 min to 10 min from now');
   expect(bandPlace(prediction, now + 20 * minute)).toEqual({ low: 0, median: 0, high: 0 });
-  expect(bandText(prediction, now + 20 * minute)).toBe('now to soon');
+  expect(bandText(prediction, now + 2 * minute)).toBe('now to 8 min');
+  expect(bandText(prediction, now + 20 * minute)).toBe('overdue');
   expect(predictionOf(pending('b', { predicted_start: null }))).toBeNull();
   expect(predictionOf(pending('b'))).toBeNull();
 });
