@@ -83,6 +83,12 @@ CommandSpec observe_spec() {
                    .help =
                        "What is learnt of how long pods run is kept in this file, from one look to "
                        "the next. Without it only pods that are still listed teach anything."},
+                  {.name = "pod-backoff",
+                   .type = OptionType::text,
+                   .unit = "duration",
+                   .default_text = "10s",
+                   .help = "podMaxBackoffSeconds of the cluster's kube-scheduler, if its "
+                           "configuration changes it: predicted starts count with it."},
                   {.name = "timeout",
                    .type = OptionType::text,
                    .unit = "duration",
@@ -100,6 +106,11 @@ CommandSpec observe_spec() {
 
 Result<void> observe_command(const OptionValues& options, Console& console) {
   const auto timeout = formats::parse_duration(options.text("timeout"));
+  const auto backoff = formats::parse_duration(options.text("pod-backoff"));
+  if (!backoff) {
+    return bad_input(
+        Diagnostic{"", 0, "--pod-backoff", options.text("pod-backoff"), "a duration like 10s"});
+  }
   if (!timeout) {
     return bad_input(
         Diagnostic{"", 0, "--timeout", options.text("timeout"), "a duration like 30s or 2m"});
@@ -109,7 +120,9 @@ Result<void> observe_command(const OptionValues& options, Console& console) {
   if (options.has("context")) search.context = options.text("context");
   auto server = engine::kubernetes::find_api_server(search, now_on_the_wall());
   if (!server) return tl::unexpected<Error>(std::move(server.error()));
-  engine::kubernetes::ClusterLooker looker;
+  observe::ObserveOptions observing;
+  observing.predict.longest_backoff = to_seconds(*backoff);
+  engine::kubernetes::ClusterLooker looker{observing};
   if (options.has("learned")) {
     if (auto loaded = looker.load(options.text("learned")); !loaded)
       return tl::unexpected<Error>(std::move(loaded.error()));

@@ -171,6 +171,12 @@ CommandSpec serve_spec() {
            {.name = "context",
             .type = OptionType::text,
             .help = "The context of the kubeconfig to use, instead of its current one."},
+           {.name = "pod-backoff",
+            .type = OptionType::text,
+            .unit = "duration",
+            .default_text = "10s",
+            .help = "podMaxBackoffSeconds of the kube-scheduler that is observed, if its "
+                    "configuration changes it: predicted starts count with it."},
            {.name = "cluster",
             .type = OptionType::text,
             .help = "What may be used: nodes x GPUs x model, as in 1x8xA100, or a cluster file. "

@@ -55,6 +55,9 @@ Result<void> serve_observing(const OptionValues& options, Console& console) {
   const auto keep = formats::parse_duration(options.text("keep"));
   if (!keep)
     mistakes.add({"", 0, "--keep", options.text("keep"), "a duration like 30m, 12h or 30d"});
+  const auto backoff = formats::parse_duration(options.text("pod-backoff"));
+  if (!backoff)
+    mistakes.add({"", 0, "--pod-backoff", options.text("pod-backoff"), "a duration like 10s"});
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const auto began = std::chrono::steady_clock::now();
   const StopSignals signals;
@@ -73,6 +76,7 @@ Result<void> serve_observing(const OptionValues& options, Console& console) {
   engine::kubernetes::WatchedClusterOptions watch;
   watch.server = *server;
   watch.user_agent = fmt::format("weir/{} (observe)", kVersion);
+  watch.observe.predict.longest_backoff = to_seconds(*backoff);
   watch.learned = (*state)->folder / "learned.json";
   watch.log = [&](const std::string& line) {
     const std::lock_guard lock{writing};

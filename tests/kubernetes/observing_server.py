@@ -18,13 +18,13 @@ SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 class ObservingServer:
     """A context. `kubeconfig`, or `pod`: what the container of a pod would see."""
 
-    def __init__(self, folder, kubeconfig, state, pod=None):
+    def __init__(self, folder, kubeconfig, state, pod=None, options=()):
         self.state = state
         self.port = free_port()
         self.log = state.with_suffix(".log")
         self.environment = dict(os.environ)
         self.command = [folder / "weir", "serve", "--engine", "kubernetes", "--mode", "observe", "--kubeconfig", kubeconfig,
-                        "--state", state, "--port", str(self.port)]
+                        "--state", state, "--port", str(self.port), *options]
         if pod:
             self.command = pod.command(folder, self.port, state)
             self.environment = pod.environment()

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predicted starts against what came true: a piece of the public openb trace as pods under the stock kube-scheduler,
 compressed in time, with more asked for than there is, so that pods wait. While it runs, weir is asked every few seconds
-when each waiting pod will start; the first answer for each pod counts. kube-scheduler tries a pod that found no room
-again after up to 10 s, in which newcomers overtake it; here, where a second stands for minutes, after 1 s.
+when each waiting pod will start; the first answer for each pod counts. Pods that come in the first quarter teach weir
+how long pods run and do not count; newcomers go on coming until those that count have started, as in a cluster that is in
+use. kube-scheduler tries a pod that found no room again after up to 10 s, in which newcomers overtake it; here, where a
+second stands for minutes, after 1 s, and weir is told so (--pod-backoff).
 
     tests/kubernetes/replay_openb.py                 about 5 minutes, the figures that are quoted
     tests/kubernetes/replay_openb.py --short         about 100 s
@@ -24,6 +26,7 @@ from weir_program import Failure, check, observe, parser
 
 SKIPPED = 77
 COMPRESSED_SCHEDULER = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
+BACKOFF = ["--pod-backoff", "1s"]
 LEAST_COVERAGE, MOST_COVERAGE = 0.70, 0.90
 
 
@@ -65,6 +68,10 @@ class Replay:
         """Oldest first."""
         return sorted((name for name in self.created if name not in self.bound), key=self.created.get)
 
+    def undecided(self, until):
+        """Pods made before `until` that still wait."""
+        return [name for name in self.waiting() if self.created[name] < until]
+
     def note_predictions(self, observation):
         """Each with what a naive person would say at that moment."""
         self.asked += 1
@@ -85,8 +92,9 @@ class Replay:
                     "at": now, "predicted": predicted, "why_not": pending.get("no_prediction", ""),
                     "naive": now + place[name] * mean, "naive_shared": now + place[name] * mean / max(running, 1)}
 
-    def play(self, every, ask, most_seconds):
-        """`ask()` gives an observation. Until all pods are bound."""
+    def play(self, every, ask, most_seconds, count_until):
+        """`ask()` gives an observation. Until all pods of which the first prediction was made in the first `count_until`
+        seconds are bound, or no more come."""
         begin = time.time()
         to_come = list(self.pods)
         next_ask = begin + every
@@ -99,7 +107,7 @@ class Replay:
                     self.note_predictions(ask())
                 self.read_audit()
                 next_ask = max(next_ask + every, time.time())
-                if not to_come and not self.waiting():
+                if now > begin + count_until and not self.undecided(begin + count_until):
                     break
             due = begin + to_come[0].at if to_come else next_ask
             time.sleep(max(0.0, min(due, next_ask) - time.time()))
@@ -115,11 +123,11 @@ def report_waits(replay, gpus):
     return statistics.median(waits), latency
 
 
-def report_predictions(replay, since):
-    """-> coverage of the band. Pods that were made in the first part, from which weir learns, do not count."""
+def report_predictions(replay, since, until):
+    """-> coverage of the band, of predictions made between these times."""
     rows, unpredicted, unstarted = [], 0, 0
     for name, prediction in replay.predictions.items():
-        if prediction["at"] < since:
+        if not since <= prediction["at"] <= until or replay.created[name] > until:
             continue
         if prediction["predicted"] is None:
             unpredicted += 1
@@ -165,11 +173,12 @@ def main():
     if not openb_pods.folder().exists():
         print(f"skipped: no trace at {openb_pods.folder()}; set WEIR_DATA")
         return SKIPPED
-    count = options.pods or (250 if options.short else 700)
-    arrive = options.arrive_seconds or (70 if options.short else 220)
+    count = options.pods or (350 if options.short else 1300)
+    arrive = options.arrive_seconds or (110 if options.short else 400)
     longest = options.longest or (30 if options.short else 75)
     compress = options.compress * (2 if options.short else 1)
-    load = options.load or (1.6 if options.short else 1.4)
+    load = options.load or 1.15
+    until = 0.6 * arrive
     pods = openb_pods.pods(options.first, count, arrive, compress, longest)
     nodes, gpus = openb_pods.nodes(openb_pods.gpu_seconds(pods) / arrive / load, options.seed)
     try:
@@ -178,22 +187,22 @@ def main():
             for namespace in sorted({pod.namespace for pod in pods}):
                 plane.namespace(namespace)
             replay = Replay(plane, pods)
-            limit = 2 * arrive + 2 * longest
+            limit = arrive
             if options.without_weir:
-                replay.play(options.every, None, limit)
+                replay.play(options.every, None, limit, until)
                 report_waits(replay, gpus)
                 return 0
             kubeconfig = plane.kubeconfig("admin")
             if options.one_shot:
                 history = plane.folder / "history.json"
                 begin = replay.play(options.every,
-                                    lambda: observe(options.bin, kubeconfig, "--history", history), limit)
+                                    lambda: observe(options.bin, kubeconfig, "--learned", history, *BACKOFF), limit, until)
             else:
-                with ObservingServer(options.bin, kubeconfig, plane.folder / "weir") as server:
-                    begin = replay.play(options.every, server.observation, limit)
+                with ObservingServer(options.bin, kubeconfig, plane.folder / "weir", options=BACKOFF) as server:
+                    begin = replay.play(options.every, server.observation, limit, until)
             wait, latency = report_waits(replay, gpus)
             check(wait > 10 * latency, f"no queue has formed: the median wait is {wait:.2f} s")
-            coverage, error, naive, rows = report_predictions(replay, begin + arrive / 4)
+            coverage, error, naive, rows = report_predictions(replay, begin + arrive / 4, begin + until)
             if options.rows:
                 with open(options.rows, "w", encoding="ascii") as file:
                     file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -29,12 +29,15 @@ Error file_error(const fs::path& file, std::string found, std::string expected) 
 
 class ClusterLooker::Impl {
  public:
+  observe::ObserveOptions options;
   mutable std::mutex mutex;
   observe::LearnedDurations durations;
   observe::Calibration calibration;
 };
 
-ClusterLooker::ClusterLooker() : impl_{std::make_unique<Impl>()} {}
+ClusterLooker::ClusterLooker(observe::ObserveOptions options) : impl_{std::make_unique<Impl>()} {
+  impl_->options = options;
+}
 ClusterLooker::~ClusterLooker() = default;
 ClusterLooker::ClusterLooker(ClusterLooker&&) noexcept = default;
 
@@ -65,7 +68,7 @@ ClusterLook ClusterLooker::look(const observe::ClusterObjects& objects,
     calibration = impl_->calibration;
   }
   ClusterLook look;
-  look.observation = observe::observe(objects, durations, calibration);
+  look.observation = observe::observe(objects, durations, calibration, impl_->options);
   {
     const std::lock_guard lock{impl_->mutex};
     note_predictions(look.observation, impl_->calibration);

@@ -24,7 +24,7 @@ struct ClusterLook {
 
 class ClusterLooker {
  public:
-  ClusterLooker();
+  explicit ClusterLooker(observe::ObserveOptions options = {});
   ~ClusterLooker();
   ClusterLooker(ClusterLooker&&) noexcept;
 

@@ -221,7 +221,7 @@ class LiveCluster final : public WatchedCluster {
 }  // namespace
 
 Result<std::unique_ptr<WatchedCluster>> WatchedCluster::make(WatchedClusterOptions options) {
-  ClusterLooker looker;
+  ClusterLooker looker{options.observe};
   if (!options.learned.empty()) {
     if (auto read = looker.load(options.learned); !read)
       return tl::unexpected<Error>(std::move(read.error()));

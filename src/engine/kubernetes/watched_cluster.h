@@ -12,6 +12,7 @@
 #include "domain/observation_source.h"
 #include "domain/result.h"
 #include "engine/kubernetes/cluster_cache.h"
+#include "observe/kubernetes/observation.h"
 
 namespace weir::engine::kubernetes {
 
@@ -21,6 +22,7 @@ struct WatchedClusterOptions {
   std::filesystem::path learned;  // what was learnt is kept in that file; empty: not kept
   Duration look_every =
       std::chrono::seconds{3};  // at the soonest, and never more than half of the time
+  observe::ObserveOptions observe;
   std::function<void(const std::string& line)> log;
 };
 

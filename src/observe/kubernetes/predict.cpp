@@ -326,6 +326,7 @@ Prediction predict_starts(const ClusterObjects& objects, std::span<const Pending
   const SeededRng rng{options.seed};
   SchedulerPlay begin{scene.model(), rng};
   begin.limit_scored_nodes(kScoredNodes);
+  begin.set_longest_backoff(options.longest_backoff);
   std::size_t events = 0;
   const auto most_per_draw =
       kEventsPerPod * (scene.running().size() + scene.queued().size()) + 1000;

@@ -22,6 +22,7 @@ namespace weir::observe {
 struct PredictOptions {
   std::uint64_t seed = 1;
   int draws = 100;
+  double longest_backoff = 10;  // seconds: podMaxBackoffSeconds of kube-scheduler
   // Ends and arrivals played in all draws together; fewer draws are made when one takes many.
   std::size_t most_events = 200'000;
 };

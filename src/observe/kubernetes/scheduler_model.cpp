@@ -42,8 +42,8 @@ std::int64_t disliked_taints(const Pod& pod, const Node& node) {
   });
 }
 
-double backoff(int tries) {
-  return std::min(10.0, std::ldexp(1.0, std::max(0, tries - 1)));
+double backoff(int tries, double longest) {
+  return std::min(longest, std::ldexp(1.0, std::max(0, tries - 1)));
 }
 
 std::int64_t balance(Amount cpu, Amount memory, const Amount* offered) {
@@ -264,9 +264,9 @@ struct SchedulerPlay::Best {
   bool is_old = false;
   std::size_t index = 0;
 
-  void offer(const Waiting& one, double last_try, std::int32_t priority, double now, bool old,
-             std::size_t at) {
-    const double ready = last_try + backoff(one.tries);
+  void offer(const Waiting& one, double last_try, double longest_backoff, std::int32_t priority,
+             double now, bool old, std::size_t at) {
+    const double ready = last_try + backoff(one.tries, longest_backoff);
     const bool is_backing_off = ready > now;
     const Key other{is_backing_off, is_backing_off ? std::floor(ready) : 0, -std::int64_t{priority},
                     last_try, one.number};
@@ -282,15 +282,16 @@ void SchedulerPlay::release(ShapeId shape, NodeIndex node, double now, std::vect
     for (std::size_t i = 0; i < young_.size(); ++i) {
       const auto& one = young_[i];
       if (model_->shapes_[one.shape].takes[node] != 0 && fits(one.shape, node)) {
-        best.offer(one, one.last_try, model_->shapes_[one.shape].priority, now, false, i);
+        best.offer(one, one.last_try, longest_backoff_, model_->shapes_[one.shape].priority, now,
+                   false, i);
       }
     }
     for (std::size_t i = 0; i < old_shapes_.size(); ++i) {
       const auto id = old_shapes_[i];
       if (model_->shapes_[id].takes[node] == 0 || !fits(id, node)) continue;
       const auto& one = old_[id].front();
-      best.offer(one, std::max(one.last_try, last_wake_), model_->shapes_[id].priority, now, true,
-                 i);
+      best.offer(one, std::max(one.last_try, last_wake_), longest_backoff_,
+                 model_->shapes_[id].priority, now, true, i);
     }
     if (!best.is_found) break;
     Waiting one;

@@ -77,6 +77,8 @@ class SchedulerPlay {
   void set_rng(SeededRng rng) { rng_ = rng; }
   // Score so many nodes at most: a rougher choice in less time.
   void limit_scored_nodes(std::size_t most) { enough_nodes_ = std::min(enough_nodes_, most); }
+  // podMaxBackoffSeconds of kube-scheduler's configuration.
+  void set_longest_backoff(double seconds) { longest_backoff_ = seconds; }
   // Tries it at once; otherwise it waits. `was_tried` says how often before, when the play begins with a queue.
   std::optional<NodeIndex> submit(ItemId item, ShapeId shape, double now, int was_tried = 0);
 
@@ -100,7 +102,8 @@ class SchedulerPlay {
     std::uint64_t number = 0;
   };
   struct Best;
-  static constexpr int kTriesUntilOld = 5;  // from then on the backoff is 10 s
+  static constexpr int kTriesUntilOld =
+      5;  // from then on the backoff is the longest, 10 s as a rule
 
   std::optional<NodeIndex> find_node(ShapeId shape);
   void take(ShapeId shape, NodeIndex node, int sign);
@@ -122,6 +125,7 @@ class SchedulerPlay {
   std::size_t waiting_ = 0;
   std::size_t next_start_ = 0;
   std::size_t enough_nodes_;
+  double longest_backoff_ = 10;
   SeededRng rng_;
 };
 
