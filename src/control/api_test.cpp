@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "control/api_testing.h"
 #include "control/controller_testing.h"
 
 namespace weir::control {
@@ -18,6 +19,7 @@ namespace {
 using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::request;
 using testing::Rig;
 using testing::small_cluster;
 using transport::HttpRequest;
@@ -25,28 +27,6 @@ using transport::HttpResponse;
 
 constexpr const char* kToken = "0123456789abcdef";
 constexpr const char* kJob = R"({"name":"a","command":["x"],"duration":"6m","deadline":"10m"})";
-
-// Takes the answer to one request.
-class AnswerSink final : public transport::ResponseSink {
- public:
-  void send(HttpResponse response) override { answer_.callback()(std::move(response)); }
-  transport::EventStream stream(HttpResponse head) override {
-    answer_.callback()(std::move(head));
-    return {};
-  }
-  HttpResponse get() { return answer_.get(); }
-
- private:
-  testing::Waiting<HttpResponse> answer_;
-};
-
-HttpRequest request(std::string method, std::vector<std::string> segments, std::string body = {}) {
-  HttpRequest made;
-  made.method = std::move(method);
-  made.segments = std::move(segments);
-  made.body = std::move(body);
-  return made;
-}
 
 class ApiTest : public ::testing::Test {
  protected:
@@ -71,13 +51,7 @@ class ApiTest : public ::testing::Test {
     router_ = api_->router();
   }
 
-  HttpResponse ask(HttpRequest request) {
-    const auto match = router_.match(request);
-    if (match.handler == nullptr) return *match.refusal;
-    const auto sink = std::make_shared<AnswerSink>();
-    (*match.handler)(std::move(request), transport::Responder{sink});
-    return sink->get();
-  }
+  HttpResponse ask(HttpRequest request) { return testing::ask(router_, std::move(request)); }
 
   FaultyVfs disk_{"api-disk"};
   Rig rig_{small_cluster(1, 2), "api-disk"};

@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "control/api.h"
+#include "control/api_testing.h"
 #include "control/controller_testing.h"
 #include "control/faulty_vfs.h"
 
@@ -197,6 +199,8 @@ class ObserverRig {
   PlayedCluster& cluster() { return cluster_; }
   Observer& observer() { return *observer_; }
   Metrics& metrics() { return metrics_; }
+  Store& store() { return *store_; }
+  const StoreOptions& options() const { return options_; }
   HandClocks& clocks() { return clocks_; }
 
   // Everything told before has been looked at: the second look began after it.
@@ -387,6 +391,61 @@ TEST(Observer, WaitsUntilTheFirstLookIsComplete) {
       << "not deleted only because nobody has looked yet";
   rig.cluster().is_synced(true);
   EXPECT_EQ(rig.view("default/a").at("phase"), "queued");
+}
+
+class ObservingApi : public ::testing::Test {
+ protected:
+  ObservingApi() {
+    ApiOptions options;
+    options.token = "0123456789abcdef";
+    options.version = "1.2.3";
+    options.log_header = "{}";
+    options.store = rig_.options();
+    auto api =
+        Api::make(std::move(options), rig_.observer(), rig_.store(), nullptr, rig_.metrics());
+    EXPECT_TRUE(api);
+    api_ = std::move(*api);
+    router_ = api_->router();
+  }
+  transport::HttpResponse ask(std::string method, std::vector<std::string> path,
+                              std::string body = {}) {
+    return testing::ask(router_,
+                        testing::request(std::move(method), std::move(path), std::move(body)));
+  }
+
+  ObserverRig rig_;
+  std::unique_ptr<Api> api_;
+  transport::Router router_;
+};
+
+TEST_F(ObservingApi, OffersNothingThatWouldChangeTheCluster) {
+  rig_.cluster().node("n1", 1);
+  rig_.cluster().task("a", 1);
+  rig_.nodes();
+  const std::string job = R"({"name":"a","command":["x"],"duration":"6m"})";
+  for (const auto& answer :
+       {ask("POST", {"v1", "jobs"}, job), ask("POST", {"v1", "dry-run"}, job),
+        ask("POST", {"v1", "jobs", "1", "cancel"}), ask("POST", {"v1", "nodes", "n1", "drain"}),
+        ask("POST", {"v1", "nodes", "n1", "undrain"})}) {
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_THAT(answer.body, HasSubstr("only observes"));
+  }
+  EXPECT_EQ(ask("GET", {"v1", "jobs", "1", "logs"}).status, 404);
+}
+
+TEST_F(ObservingApi, TellsWhatItSees) {
+  EXPECT_EQ(ask("GET", {"v1", "observation"}).status, 503) << "nobody has looked yet";
+  EXPECT_EQ(ask("GET", {"v1", "nodes"}).status, 200) << "a cluster may have no nodes";
+  rig_.cluster().node("n1", 4);
+  rig_.cluster().trouble("pods cannot be read");
+  rig_.cluster().insight({R"({"pending":[]})", 0, {}});
+  rig_.nodes();
+  EXPECT_EQ(ask("GET", {"v1", "observation"}).body, "{\"pending\":[]}\n");
+  const auto overview = nlohmann::json::parse(ask("GET", {"v1", "overview"}).body);
+  EXPECT_EQ(overview.at("mode"), "observe");
+  EXPECT_EQ(overview.at("trouble"), "pods cannot be read");
+  EXPECT_EQ(overview.at("gpus"), 4);
+  EXPECT_EQ(ask("GET", {"healthz"}).status, 200) << "it goes on";
 }
 
 TEST(ObserverWithoutDisk, ShowsWhatItSeesAndStoresItLater) {

@@ -70,6 +70,18 @@ TEST(ArrivalPlan, RefusesWhatWouldNeverEnd) {
   EXPECT_EQ((ArrivalPlan{century, MilliGpu{1000}, 1}.size()), 0U);
 }
 
+TEST(ArrivalPlan, AsRecordedEachJobComesOnceWhenItCameAndRunsAsLongAsItRan) {
+  const Workload workload{"w", {job(100s, 5000s, 1), job(160s, 1s, 1), job(130s, 7s, 1)}};
+  const ArrivalPlan plan = ArrivalPlan::as_recorded(workload);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan.arrival(0), Time{0s});
+  EXPECT_EQ(plan.arrival(1), Time{30s});
+  EXPECT_EQ(plan.job(1), 2U);
+  EXPECT_EQ(plan.run_time(0), Duration{5000s}) << "nothing is capped";
+  EXPECT_EQ(plan.measure_from(), Time{0s}) << "all of it counts";
+  EXPECT_EQ(ArrivalPlan::as_recorded({}).size(), 0U);
+}
+
 TEST(ArrivalPlan, AnEmptyTraceHasNoArrivals) {
   EXPECT_EQ((ArrivalPlan{Workload{}, MilliGpu{1000}, 100}.size()), 0U);
 }

@@ -37,6 +37,17 @@ TEST(Churn, AtFullLoadOnOneGpuEachJobStartsWhenTheLastOneEnds) {
   EXPECT_EQ(outcome.never_fit, 0);
 }
 
+TEST(Churn, AReplayIsTheTraceItself) {
+  // The second comes while the first runs and waits 5 s; the third finds the GPU free.
+  const Workload workload{"w", {gpu_job(100s, 10s), gpu_job(105s, 10s), gpu_job(200s, 100s)}};
+  const ChurnOutcome outcome =
+      run_churn(one_gpu(), workload, {.policy = "best-fit", .load_percent = 0});
+  EXPECT_EQ(outcome.jobs, 3);
+  EXPECT_DOUBLE_EQ(outcome.wait_mean_s, 5.0 / 3);
+  EXPECT_DOUBLE_EQ(outcome.makespan_s, 200.0);
+  EXPECT_DOUBLE_EQ(outcome.load, 120.0 / 200.0);
+}
+
 TEST(Churn, AtTwiceTheLoadWaitsGrowWithEveryJob) {
   // One job of 10 s every 5 s; 4 passes of 5 s: they wait 0, 5, 10, 15 s, the last two are
   // measured.
