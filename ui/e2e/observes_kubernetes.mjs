@@ -21,7 +21,7 @@ before(async () => {
   plane = await KubernetesPlane.start();
   await crowd(plane);
   server = await WeirServer.start({ kubeconfig: plane.kubeconfig });
-  ids = await explained(server, ['vision/label-server', 'speech/asr-large', 'speech/tts-h100', 'vision/detector-train'], (what, holds) => eventually(what, holds, slow));
+  ids = await explained(server, ['vision/label-server', 'speech/asr-large', 'speech/tts-h100', 'vision/detector-train']);
   await eventually('the sweep is explained', async () => (await observation()).pending.find(({ workload }) => workload.name === 'sweep')?.pods.length === 3, slow);
 });
 after(async () => {
@@ -194,7 +194,7 @@ observing('what others write is shown as text', {}, async (page) => {
   await plane.do('pod', { name: 'spoken', namespace: 'vision', gpus: 1, schedulerName: 'site-scheduler' });
   const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: `0/5 nodes: ${image}` };
   await plane.do('patch', 'Pod', 'spoken', { status: { conditions: [condition] } }, 'vision', 'status');
-  const { 'vision/strange': strange } = await explained(server, ['vision/strange'], (what, holds) => eventually(what, holds, slow));
+  const { 'vision/strange': strange } = await explained(server, ['vision/strange']);
   await page.goto(`/jobs/${strange}`);
   const why = page.getByRole('region', { name: 'Why it waits' });
   await why.getByText(image, { exact: true }).waitFor(); // the detail

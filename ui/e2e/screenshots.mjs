@@ -2,16 +2,14 @@
 //
 // Pictures of every view, light and dark, wide and narrow, of a small cluster on a busy day: docs/images/page. tools/page_screenshots.sh
 // starts this.
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { Chromium } from './harness/chromium.mjs';
 import { busyCluster, playBusyDay } from './harness/busy_day.mjs';
+import { takePictures } from './harness/pictures.mjs';
 import { programs, root, WeirServer } from './harness/weir_server.mjs';
 
 const folder = path.resolve(process.argv[2] ?? path.join(root, 'docs/images/page'));
-const sizes = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } };
-const most = 2.5e6; // bytes in all
 
 function simulations(server) {
   const report = (name, nodes) => {
@@ -60,48 +58,12 @@ function views(server, shown, reports) {
   };
 }
 
-async function photograph(chromium, server, view, theme, size) {
-  const context = await chromium.browser.newContext({ viewport: sizes[size], colorScheme: theme, baseURL: server.url, reducedMotion: 'reduce' });
-  context.setDefaultTimeout(60_000);
-  if (!view.isSignedOut) await context.addInitScript((token) => sessionStorage.setItem('weir.token', token), server.token);
-  const page = await context.newPage();
-  await page.goto(view.address);
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  await view.prepare?.(page);
-  await new Promise((resolve) => setTimeout(resolve, 2500)); // figures and charts come
-  if (view.isLong) {
-    // All of it: as tall as what it holds, up to four screens.
-    const height = await page.evaluate(() => document.querySelector('main').scrollHeight + (document.documentElement.scrollHeight - document.querySelector('main').clientHeight));
-    await page.setViewportSize({ width: sizes[size].width, height: Math.min(height, 4 * sizes[size].height) });
-    await new Promise((resolve) => setTimeout(resolve, 700));
-  }
-  const picture = await webp(page);
-  await context.close();
-  return picture;
-}
-
-// Chromium makes WebP itself, a third of a PNG's size.
-async function webp(page) {
-  const debug = await page.context().newCDPSession(page);
-  const { data } = await debug.send('Page.captureScreenshot', { format: 'webp', quality: 70 });
-  return Buffer.from(data, 'base64');
-}
-
 const server = await WeirServer.start({ clusterFile: busyCluster });
 const chromium = await Chromium.launch(['--force-color-profile=srgb']);
 try {
   const shown = await playBusyDay(server);
   console.log('the day has been played');
-  const all = views(server, shown, simulations(server));
-  mkdirSync(folder, { recursive: true });
-  for (const file of readdirSync(folder)) rmSync(path.join(folder, file));
-  const kinds = ['light', 'dark'].flatMap((theme) => Object.keys(sizes).map((size) => [theme, size]));
-  for (const [name, view] of Object.entries(all))
-    await Promise.all(kinds.map(async ([theme, size]) => writeFileSync(path.join(folder, `${name}-${theme}-${size}.webp`), await photograph(chromium, server, view, theme, size))));
-  const files = readdirSync(folder);
-  const bytes = files.reduce((sum, file) => sum + statSync(path.join(folder, file)).size, 0);
-  console.log(`${files.length} pictures, ${(bytes / 1e6).toFixed(2)} MB, in ${path.relative(process.cwd(), folder)}`);
-  if (bytes > most) throw new Error(`more than ${most / 1e6} MB`);
+  await takePictures(chromium, server, views(server, shown, simulations(server)), { folder, mostBytes: 2.5e6, isOurs: (file) => !file.startsWith('observe-') });
 } finally {
   await chromium.close();
   await server.close();

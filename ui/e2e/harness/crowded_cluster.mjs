@@ -2,6 +2,7 @@
 //
 // A small Kubernetes cluster where much waits, each for a reason of its own: 24 GPUs in use or scattered, eight on a cordoned node,
 // four behind a taint.
+import { eventually } from './waiting.mjs';
 
 const a100 = 'NVIDIA-A100-SXM4-80GB';
 const product = (name) => ({ 'nvidia.com/gpu.product': name });
@@ -25,6 +26,7 @@ export async function crowd(plane) {
   await pod('speech', 'tts-h100', 8, { nodeSelector: product('NVIDIA-H100-80GB-HBM3') }); // nobody has such a GPU
   await plane.do('create', job('vision', 'sweep', 4, { parallelism: 3, completions: 3 }, { nodeSelector: product(a100) })); // six are free, two on each node
   await plane.do('create', { kind: 'ResourceQuota', metadata: { name: 'gpus', namespace: 'speech' }, spec: { hard: { 'requests.nvidia.com/gpu': '20' } } });
+  await eventually('the quota is counted', async () => (await plane.do('get', 'ResourceQuota', 'gpus', 'speech')).status?.used?.['requests.nvidia.com/gpu'] === '17');
   await plane.do('create', job('speech', 'over-quota', 8)); // its pods are not even made
 }
 
@@ -34,12 +36,12 @@ function job(namespace, name, gpus, more = {}, pod = {}) {
 }
 
 // Ids by name, once all of them are explained.
-export async function explained(server, names, until) {
+export async function explained(server, names) {
   const ids = {};
-  await until(`${names.join(', ')} are explained`, async () => {
+  await eventually(`${names.join(', ')} are explained`, async () => {
     for (const { id, name, waits, phase } of (await server.get('/v1/jobs?limit=1000')).jobs)
       if (phase !== 'queued' || (waits && waits.constraint !== 'not_seen_yet')) ids[name] = id;
     return names.every((name) => ids[name] !== undefined);
-  });
+  }, { timeout: 60_000 });
   return ids;
 }

@@ -26,8 +26,8 @@ export function startText(time: number, now: number): string {
 // "4 min to 1 h from now"
 export function bandText({ low, high }: Prediction, now: number): string {
   if (high <= now) return 'overdue';
-  const away = (time: number) => relativeText(time, now).replace(/^in /, '');
-  return `${low <= now ? 'now' : away(low)} to ${away(high)}${low <= now ? '' : ' from now'}`;
+  const away = (time: number) => relativeText(Math.max(time, now), now).replace(/^in /, '');
+  return `${away(low)} to ${away(high)}${away(low) === 'now' ? '' : ' from now'}`;
 }
 
 // Where the band lies on an axis that begins now and ends a little after it: shares from 0 to 1.

@@ -28,6 +28,7 @@ test('a band has its place between now and a little after its end', () => {
   expect(bandText(prediction, now)).toBe('1 min to 10 min from now');
   expect(bandPlace(prediction, now + 20 * minute)).toEqual({ low: 0, median: 0, high: 0 });
   expect(bandText(prediction, now + 2 * minute)).toBe('now to 8 min');
+  expect(bandText(prediction, now + minute - 500)).toBe('now to 9 min');
   expect(bandText(prediction, now + 20 * minute)).toBe('overdue');
   expect(predictionOf(pending('b', { predicted_start: null }))).toBeNull();
   expect(predictionOf(pending('b'))).toBeNull();
