@@ -32,13 +32,13 @@ PATIENCE_S = 60
 class Server:
     """`weir serve` with a state folder of its own; leaves no process behind."""
 
-    def __init__(self, weir, cluster="1x4xCPU"):
+    def __init__(self, weir, cluster="1x4xCPU", options=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-test-"))
         self.state = self.folder / "state"
         self.stderr = open(self.folder / "stderr", "w+b")
         # Python ignores SIGXFSZ, and so does the server: a write beyond the limit is an error.
         self.process = subprocess.Popen(
-            [weir, "serve", "--state", self.state, "--cluster", cluster, "--port", "0", "--rescale", "0s"],
+            [weir, "serve", "--state", self.state, "--port", "0", *(options or ["--cluster", cluster, "--rescale", "0s"])],
             stdin=subprocess.DEVNULL, stdout=self.stderr, stderr=self.stderr, restore_signals=False)
         until = time.monotonic() + PATIENCE_S
         while not (self.state / "url").exists() or not (self.state / "url").read_text().endswith("\n"):
@@ -347,6 +347,7 @@ NOT_PROVOKED = {
     # The store can be written, but not read.
     **{(operation, 503): "unreadable store" for operation in
        ("jobs", "job", "document", "records", "story", "progress", "history", "logs", "log")},
+    ("observation", 200): "needs a cluster: tests/kubernetes/serve_test.py",
 }
 YAML = {"Content-Type": "application/yaml"}
 CHARTED = "for i in $(seq 40); do echo step $i loss 0.$i; sleep 0.05; done"
@@ -395,6 +396,7 @@ class ContractTest:
         self.full_disk()
         self.routes()
         self.job_schema()
+        self.observing()
         self.coverage()
         self.checks.that(self.server.is_alive(), "the server is there still")
 
@@ -532,7 +534,9 @@ class ContractTest:
         self.checks.equal((progress["gpus"][0], progress["gpus"][-1], progress["done"][-1]), (1, 0, 40), f"ends of {progress}")
         self.checks.that(any(loss is not None for loss in progress["loss"]), f"the loss that it told: {progress}")
         self.call("progress", 404, {"job": "nobody"})
+        self.call("observation", 404)  # this server schedules itself
         shown = self.call("overview", 200).json()
+        self.checks.equal(shown["mode"], "schedule", "the mode")
         counted = {}
         for each in self.call("jobs", 200, query="?limit=1000").json()["jobs"]:
             counted[each["phase"]] = counted.get(each["phase"], 0) + 1
@@ -605,6 +609,9 @@ class ContractTest:
         self.checks.equal(told[0][0], 3, "Last-Event-ID")
         of_job = [r["seq"] for r in records if r["payload"].get("job") == 1][:3]
         self.checks.equal([event[0] for event in self.stream("?after=0&job=1", {}, 3)], of_job, "events of one job")
+        self.checks.equal([event[0] for event in self.stream("?last=3", {}, 3)], [r["seq"] for r in records[-3:]],
+                          "the last events")
+        self.call("events", 400, query="?last=99999")
         self.call("events", 400, query="?after=x")
         self.call("events", 400, query="?job=0")
         self.call("events", 400, headers={"Last-Event-ID": "-1"})
@@ -730,6 +737,27 @@ class ContractTest:
                 self.checks.equal(answer.status in (200, 422), is_read, f"the server on {text}: {answer}")
                 for mistake in self.contract.check_answer("dryRun", answer):
                     self.checks.that(False, f"dry run of {text}: {mistake}")
+
+    def observing(self):
+        """A server beside a Kubernetes cluster that is away: nothing that would change it is taken."""
+        schedules = self.server
+        kubeconfig = schedules.folder / "kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "u", "user": {}}]}))
+        with Server(self.weir, options=["--engine", "kubernetes", "--mode", "observe", "--kubeconfig", kubeconfig]) as self.server:
+            self.call("submit", 403, body=SECOND)
+            self.call("dryRun", 403, body=SECOND)
+            self.call("cancel", 403, {"job": 1})
+            self.call("drain", 403, {"node": "n"})
+            self.call("undrain", 403, {"node": "n"})
+            self.call("observation", 503)
+            shown = self.call("overview", 200).json()
+            self.checks.equal(shown["mode"], "observe", "the mode")
+            self.checks.that("trouble" in shown, "a cluster that is away is told")
+        self.checks.equal(self.server.exit_code, 0, f"exit code of the observing server; {self.server.last_words}")
+        self.server = schedules
 
     def coverage(self):
         for name, (_, _, operation) in self.contract.operations.items():

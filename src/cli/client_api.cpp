@@ -140,4 +140,12 @@ OptionSpec client_json_option() {
           .in_recipe = false};
 }
 
+std::string trouble_line(ApiClient& client) {
+  const auto reply = client.send("GET", "/v1/overview");
+  if (!reply || !reply->succeeded()) return {};
+  const auto overview = ApiJson::parse(reply->body, nullptr, false);
+  const std::string trouble = overview.is_object() ? text_in(overview, "trouble") : std::string{};
+  return trouble.empty() ? trouble : "Not the whole picture: " + trouble + "\n";
+}
+
 }  // namespace weir::cli

@@ -64,4 +64,7 @@ Result<void> print_json(const ApiJson& json, Console& console);
 
 OptionSpec client_json_option();
 
+// Why what the server shows may be old or has holes, as a line; empty: it is whole, or nobody knows.
+std::string trouble_line(ApiClient& client);
+
 }  // namespace weir::cli

@@ -99,6 +99,7 @@ Result<void> jobs_command(const OptionValues& options, Console& console) {
   const auto once = text(0);
   if (!once) return tl::unexpected(once.error());
   console.out << *once;
+  console.err << trouble_line(*client);
   return {};
 }
 

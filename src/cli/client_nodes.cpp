@@ -85,6 +85,7 @@ Result<void> nodes_command(const OptionValues& options, Console& console) {
   if (!nodes) return tl::unexpected(nodes.error());
   if (options.flag("json")) return print_json(*nodes, console);
   console.out << report::to_text(node_table(*nodes));
+  console.err << trouble_line(*client);
   return {};
 }
 

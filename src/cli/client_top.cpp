@@ -115,7 +115,7 @@ Result<void> top_command(const OptionValues& options, Console& console) {
       if (!some) return tl::unexpected(some.error());
       for (ApiJson& job : *some) jobs.push_back(std::move(job));
     }
-    return top_text(*nodes, jobs, lines);
+    return trouble_line(*client) + top_text(*nodes, jobs, lines);
   };
   return show_live(picture, interval, console);
 }

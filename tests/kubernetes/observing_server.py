@@ -54,6 +54,11 @@ class ObservingServer:
             check(time.monotonic() < end, f"weir serve does not see the cluster: {self.log.read_text()[-500:]}")
             time.sleep(0.05)
 
+    def program(self, *words):
+        """A command of weir that talks to this server."""
+        return subprocess.run([self.command[0], *words], capture_output=True, text=True, timeout=20, check=False,
+                              env=dict(os.environ, WEIR_STATE=str(self.state)))
+
     def kill(self):
         self.process.kill()
         self.process.wait()

@@ -5,12 +5,17 @@ cannot see, heals by itself, and comes back after a kill with what it had learnt
 
     tests/kubernetes/serve_test.py [--bin FOLDER] [NAME...]
 """
+import json
 import subprocess
 import sys
 import time
+import types
+from pathlib import Path
 
 sys.dont_write_bytecode = True
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 
+from api_contract import Contract
 from api import Refused, wait_for
 from control_plane import ControlPlane
 from manifests import a_node, a_pod
@@ -59,6 +64,26 @@ class ServeTest:
         wait_for("all is free", lambda: server.observation()["cluster"]["gpus_used"] == 0, FOLLOW_SECONDS)
         return "a pod that waited, was explained and started"
 
+    def keeps_the_contract(self):
+        """What it answers is what docs/openapi.yaml says."""
+        api, server, contract = self.plane.admin, self.server, Contract()
+        run_pod(api, "runs", 2)
+        api.create(a_pod("too-large", gpus=64))
+        wait_for("it is explained", lambda: pending(server, "too-large"), FOLLOW_SECONDS)
+        asked = {"observation": "/v1/observation", "overview": "/v1/overview", "jobs": "/v1/jobs", "nodes": "/v1/nodes"}
+        for operation, path in asked.items():
+            status, text = server.get(path)
+            answer = types.SimpleNamespace(status=status, content_type="application/json", headers={}, body=text)
+            mistakes = contract.check_answer(operation, answer)
+            check(not mistakes, f"{path}: {mistakes[:3]}")
+        views = json.loads(server.get("/v1/jobs")[1])["jobs"]
+        waits = next(view for view in views if view["name"] == "default/too-large")
+        check(waits["waits"]["constraint"] == "too_large", f"its view says {waits.get('waits')}")
+        for name in ("runs", "too-large"):
+            api.delete("Pod", name)
+        wait_for("all is free", lambda: server.observation()["cluster"]["gpus_used"] == 0, FOLLOW_SECONDS)
+        return f"{len(asked)} answers as in docs/openapi.yaml"
+
     def shows_trouble(self):
         """The API server is away: API, metrics and the program say so; the server itself is healthy."""
         server = self.server
@@ -69,6 +94,9 @@ class ServeTest:
         wait_for("the metrics say so", lambda: server.metric("weir_kube_watching", kind="pods") == 0, FOLLOW_SECONDS)
         time.sleep(1)
         check(server.metric("weir_kube_stale_seconds", kind="pods") > 0, "the metrics do not say for how long")
+        check("pods" in json.loads(server.get("/v1/overview")[1]).get("trouble", ""), "the overview does not say so")
+        shown = server.program("nodes")
+        check("not the whole picture" in shown.stderr.lower(), f"`weir nodes` does not say so: {shown.stderr}")
         check(server.get("/healthz")[0] == 200, "a server that waits for another is not sick")
         start = time.monotonic()
         done = subprocess.run([self.folder / "weir", "observe", "--kubeconfig", self.plane.kubeconfig("admin")],
@@ -98,7 +126,7 @@ class ServeTest:
 
 def main():
     arguments = parser(__doc__)
-    arguments.add_argument("names", nargs="*", metavar="NAME", help="follows, shows_trouble, comes_back")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help="follows, keeps_the_contract, shows_trouble, comes_back")
     options = arguments.parse_args()
     failures = 0
     with ControlPlane() as plane:
@@ -106,7 +134,7 @@ def main():
         try:
             with ObservingServer(options.bin, plane.kubeconfig("admin"), plane.folder / "weir") as server:
                 test = ServeTest(plane, options.bin, server)
-                for step in (test.follows, test.shows_trouble, test.comes_back):
+                for step in (test.follows, test.keeps_the_contract, test.shows_trouble, test.comes_back):
                     if options.names and step.__name__ not in options.names:
                         continue
                     start = time.monotonic()
