@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <ostream>
 
@@ -43,16 +44,19 @@ bool wait_for(const ClusterCache& cache, Duration at_most, Console& console) {
   return cache.wait_until_synced(std::chrono::milliseconds{0});
 }
 
+// One line for each reason, not for each kind.
 tl::unexpected<Error> cannot_read(const std::vector<SourceStatus>& sources, Duration waited) {
-  Diagnostics details;
+  std::map<std::string, std::string> kinds_by_reason;
   for (const SourceStatus& source : sources) {
     if (source.is_known) continue;
-    details.add({"", 0, std::string{info_of(source.kind).name},
-                 source.detail.empty()
-                     ? fmt::format("no answer in {} s",
-                                   std::chrono::duration_cast<std::chrono::seconds>(waited).count())
-                     : source.detail,
-                 "an API server that answers; --timeout waits longer"});
+    std::string& kinds = kinds_by_reason[source.detail];
+    kinds += (kinds.empty() ? "" : ", ") + std::string{info_of(source.kind).name};
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
+  Diagnostics details;
+  for (const auto& [reason, kinds] : kinds_by_reason) {
+    details.add({"", 0, kinds, reason.empty() ? fmt::format("no answer in {} s", seconds) : reason,
+                 "an API server that answers (--timeout waits longer)"});
   }
   return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
 }
@@ -136,8 +140,7 @@ Result<void> observe_command(const OptionValues& options, Console& console) {
     const auto* before = std::get_if<std::shared_ptr<const observe::Pod>>(&change.before);
     const auto* after = std::get_if<std::shared_ptr<const observe::Pod>>(&change.after);
     if (before != nullptr || after != nullptr)
-      looker.learn(before == nullptr ? nullptr : before->get(),
-                   after == nullptr ? nullptr : *after);
+      looker.learn(before == nullptr ? nullptr : *before, after == nullptr ? nullptr : *after);
   });
   cache.start();
   if (!wait_for(cache, *timeout, console)) return cannot_read(cache.sources(), *timeout);

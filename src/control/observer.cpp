@@ -256,11 +256,13 @@ void Observer::take_nodes(const ObservedChanges& changes) {
     nodes_.erase(name);
   }
   for (auto& [name, node] : there) nodes_.insert_or_assign(name, std::move(node));
-  if (!changed.nodes.empty() || !gone.empty()) are_nodes_kept_ = false;
+  if (changed.nodes.empty() && gone.empty()) return;
+  are_nodes_kept_ = false;
   if (!changed.nodes.empty()) tell(std::move(changed));
+  std::unordered_map<std::string, NodeId> ids;
+  for (const auto& [name, node] : nodes_) ids.emplace(name, node.id);
   const std::lock_guard lock{mutex_};
-  node_ids_.clear();
-  for (const auto& [name, node] : nodes_) node_ids_.emplace(name, node.id);
+  node_ids_.swap(ids);
 }
 
 void Observer::take_task(const ObservedTask& task) {
@@ -403,9 +405,12 @@ void Observer::publish() {
     log_end_ = store_.end();
   }
   if (callback && is_news) callback(store_.end());
-  metrics_.gauge("weir_jobs_live", "Jobs that are not over.")
-      .set(static_cast<double>(live_.size()));
-  metrics_.gauge("weir_gpus_in_use", "GPUs that jobs have.").set(figures().gpus_in_use);
+  if (now_ >= show_figures_at_) {  // it looks at every task
+    show_figures_at_ = now_ + kTick;
+    metrics_.gauge("weir_jobs_live", "Jobs that are not over.")
+        .set(static_cast<double>(live_.size()));
+    metrics_.gauge("weir_gpus_in_use", "GPUs that jobs have.").set(figures().gpus_in_use);
+  }
   metrics_
       .gauge("weir_observe_degraded", "1 when the picture of the cluster may be old or has holes.")
       .set(source_.trouble().empty() ? 0 : 1);

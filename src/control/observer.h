@@ -126,6 +126,7 @@ class Observer final : public LiveLoop {
   double fragmented_ = 0;
   bool are_nodes_kept_ = true;  // as they are now, beside the log
   Time keep_nodes_at_{};
+  Time show_figures_at_{};
   std::optional<std::int64_t> sampled_step_;
   Time forget_at_;
   LogPosition snapshot_at_;

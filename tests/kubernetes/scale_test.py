@@ -6,16 +6,21 @@ how fast a change is applied while many come.
     tests/kubernetes/scale_test.py [--bin FOLDER] [--nodes 5000] [--pods 20000] [--seconds 30]
 """
 import itertools
+import json
 import random
+import re
 import sys
 import threading
 import time
+from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+from api import wait_for
 from cache_dump import CacheDump, check_equal
 from control_plane import ControlPlane
 from manifests import a_node, a_pod
+from observing_server import ObservingServer
 from weir_program import Failure, check, parser
 
 FULL_PODS = 20_000  # the limits below are for so many
@@ -44,9 +49,9 @@ def large_pod(number, nodes):
     return pod
 
 
-def change_for(plane, seconds, pods, nodes):
+def change_for(plane, seconds, pods, nodes, first_new):
     """About 200 changes a second from several writers: labels, ends and newcomers. -> changes made"""
-    counter = itertools.count(pods)
+    counter = itertools.count(first_new)
     made = []
 
     def write(number):
@@ -71,6 +76,36 @@ def change_for(plane, seconds, pods, nodes):
     return sum(made)
 
 
+def resident_mb(process):
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1000
+
+
+def check_live(plane, options, part):
+    """The same with `weir serve`: its store, its page, and what waits explained."""
+    server = ObservingServer(options.bin, plane.kubeconfig("admin"), plane.folder / "weir")
+    start = time.monotonic()
+    server.start(wait_for_a_look=False)
+    try:
+        def nodes():
+            return json.loads(server.get("/v1/overview")[1])["nodes"]
+        wait_for("every node is shown", lambda: nodes() == options.nodes, SYNC_SECONDS + 40)
+        shown = time.monotonic() - start
+        wait_for("the first look", lambda: server.get("/v1/observation")[0] == 200, 120)
+        looked = time.monotonic() - start
+        changes = change_for(plane, options.seconds, options.pods, options.nodes, 2 * options.pods)
+        memory = resident_mb(server.process)
+        applied = 1000 * server.metric("weir_kube_apply_seconds", quantile="0.99")
+        print(f"weir serve: all nodes shown after {shown:.1f} s, what waits explained after {looked:.1f} s; "
+              f"{changes} changes applied in {applied:.3f} ms (p99); {memory:.0f} MB", flush=True)
+        check(shown < max(SYNC_SECONDS * part, 5), f"the first look took {shown:.1f} s")
+        check(memory < max(MEMORY_MB * part, 200), f"it needs {memory:.0f} MB")
+        check(applied < APPLY_P99_MS, f"a change is applied in {applied:.3f} ms (p99)")
+        check(changes > 0.7 * CHANGES_PER_SECOND * options.seconds, f"only {changes} changes were made")
+    finally:
+        server.__exit__()
+
+
 def main():
     arguments = parser(__doc__)
     arguments.add_argument("--nodes", type=int, default=5000)
@@ -90,7 +125,7 @@ def main():
                 memory = dump.ask("stats")["rss_mb"]
                 print(f"first look: {dump.objects} objects in {dump.sync_seconds:.2f} s, {memory:.0f} MB", flush=True)
                 check(dump.objects >= options.nodes + options.pods, f"only {dump.objects} objects were seen")
-                changes = change_for(plane, options.seconds, options.pods, options.nodes)
+                changes = change_for(plane, options.seconds, options.pods, options.nodes, options.pods)
                 objects = check_equal(dump, plane.admin, 30)
                 stats = dump.ask("stats")
                 apply = stats["apply"]
@@ -102,6 +137,7 @@ def main():
                 check(stats["rss_mb"] < max(MEMORY_MB * part, 150), f"it needs {stats['rss_mb']:.0f} MB")
                 check(apply["p99_ms"] < APPLY_P99_MS, f"a change is applied in {apply['p99_ms']:.3f} ms (p99)")
                 check(changes > 0.7 * CHANGES_PER_SECOND * options.seconds, f"only {changes} changes were made")
+            check_live(plane, options, part)
     except Failure as failure:
         print(f"FAILED: {failure}")
         return 1

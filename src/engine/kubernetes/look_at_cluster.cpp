@@ -29,10 +29,40 @@ Error file_error(const fs::path& file, std::string found, std::string expected) 
 
 class ClusterLooker::Impl {
  public:
+  // Of the thread that looks.
   observe::ObserveOptions options;
-  mutable std::mutex mutex;
   observe::LearnedDurations durations;
   observe::Calibration calibration;
+
+  void note(PodPointer before, PodPointer after) {
+    const std::lock_guard lock{mutex_};
+    news_.emplace_back(std::move(before), std::move(after));
+  }
+  void learn_the_news() {
+    std::vector<std::pair<PodPointer, PodPointer>> news;
+    {
+      const std::lock_guard lock{mutex_};
+      news.swap(news_);
+    }
+    for (const auto& [before, after] : news) learn(before.get(), after);
+  }
+
+ private:
+  void learn(const observe::Pod* before, const PodPointer& after) {
+    if (after == nullptr) {
+      if (before != nullptr) calibration.gone(before->meta.full_name());
+      return;
+    }
+    if (before == nullptr) durations.learn_arrival(after);
+    const bool was_over = before != nullptr && before->is_over();
+    if (after->is_over() && !was_over) durations.learn(*after);
+    const bool has_waited = before != nullptr && before->node.empty();
+    if (has_waited && !after->node.empty() && after->scheduled)
+      calibration.started(after->meta.full_name(), *after->scheduled);
+  }
+
+  std::mutex mutex_;
+  std::vector<std::pair<PodPointer, PodPointer>> news_;
 };
 
 ClusterLooker::ClusterLooker(observe::ObserveOptions options) : impl_{std::make_unique<Impl>()} {
@@ -41,38 +71,18 @@ ClusterLooker::ClusterLooker(observe::ObserveOptions options) : impl_{std::make_
 ClusterLooker::~ClusterLooker() = default;
 ClusterLooker::ClusterLooker(ClusterLooker&&) noexcept = default;
 
-void ClusterLooker::learn(const observe::Pod* before,
-                          const std::shared_ptr<const observe::Pod>& after) {
-  const std::lock_guard lock{impl_->mutex};
-  if (after == nullptr) {
-    if (before != nullptr) impl_->calibration.gone(before->meta.full_name());
-    return;
-  }
-  if (before == nullptr) impl_->durations.learn_arrival(after);
-  const bool was_over = before != nullptr && before->is_over();
-  if (after->is_over() && !was_over) impl_->durations.learn(*after);
-  const bool was_placed = before != nullptr && !before->node.empty();
-  if (before != nullptr && !was_placed && !after->node.empty() && after->scheduled)
-    impl_->calibration.started(after->meta.full_name(), *after->scheduled);
+void ClusterLooker::learn(PodPointer before, PodPointer after) {
+  impl_->note(std::move(before), std::move(after));
 }
 
 ClusterLook ClusterLooker::look(const observe::ClusterObjects& objects,
                                 const std::vector<SourceStatus>& sources,
                                 const std::string& version) {
-  // A look may take seconds; whoever watches must not wait for it.
-  observe::LearnedDurations durations;
-  observe::Calibration calibration;
-  {
-    const std::lock_guard lock{impl_->mutex};
-    durations = impl_->durations;
-    calibration = impl_->calibration;
-  }
+  impl_->learn_the_news();
   ClusterLook look;
-  look.observation = observe::observe(objects, durations, calibration, impl_->options);
-  {
-    const std::lock_guard lock{impl_->mutex};
-    note_predictions(look.observation, impl_->calibration);
-  }
+  look.observation =
+      observe::observe(objects, impl_->durations, impl_->calibration, impl_->options);
+  note_predictions(look.observation, impl_->calibration);
   look.observation.version = version;
   for (const SourceStatus& source : sources) {
     look.observation.sources.push_back({std::string{info_of(source.kind).name}, source.objects,
@@ -111,7 +121,6 @@ Result<void> ClusterLooker::load(const fs::path& file) {
   if (!durations) return tl::unexpected<Error>(std::move(durations.error()));
   auto calibration = observe::Calibration::from_json(all["calibration"].dump(), file.string());
   if (!calibration) return tl::unexpected<Error>(std::move(calibration.error()));
-  const std::lock_guard lock{impl_->mutex};
   impl_->durations = std::move(*durations);
   impl_->calibration = std::move(*calibration);
   return {};
@@ -119,14 +128,10 @@ Result<void> ClusterLooker::load(const fs::path& file) {
 
 // Under another name first: a crash leaves the old file or the new one.
 Result<void> ClusterLooker::save(const fs::path& file) const {
-  std::string text;
-  {
-    const std::lock_guard lock{impl_->mutex};
-    text = json{{"schema", kLearnedSchema},
-                {"durations", json::parse(impl_->durations.to_json())},
-                {"calibration", json::parse(impl_->calibration.to_json())}}
-               .dump();
-  }
+  const std::string text = json{{"schema", kLearnedSchema},
+                                {"durations", json::parse(impl_->durations.to_json())},
+                                {"calibration", json::parse(impl_->calibration.to_json())}}
+                               .dump();
   const fs::path next = file.string() + ".new";
   std::ofstream out{next, std::ios::binary};
   out << text << "\n";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A look at a cluster with all that was learnt of it so far: why things wait, when they will start. Keeps what pods
-// teach: how long they run, and what came true of the predictions. Thread-safe.
+// teach: how long they run, and what came true of the predictions. learn() may be called on any thread and is quick;
+// the rest is for one thread.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +29,9 @@ class ClusterLooker {
   ~ClusterLooker();
   ClusterLooker(ClusterLooker&&) noexcept;
 
-  // A pod came, changed or went; quick. `before` null: it is new; `after` null: it is gone.
-  void learn(const observe::Pod* before, const std::shared_ptr<const observe::Pod>& after);
+  using PodPointer = std::shared_ptr<const observe::Pod>;
+  // A pod came, changed or went. `before` null: it is new; `after` null: it is gone. Counts from the next look on.
+  void learn(PodPointer before, PodPointer after);
   ClusterLook look(const observe::ClusterObjects& objects, const std::vector<SourceStatus>& sources,
                    const std::string& version);
 

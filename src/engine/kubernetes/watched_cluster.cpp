@@ -2,6 +2,8 @@
 #include "engine/kubernetes/watched_cluster.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -145,7 +147,7 @@ class LiveCluster final : public WatchedCluster {
         } else if (before != nullptr) {
           changed_pods_[before->meta.uid] = nullptr;
         }
-        looker_.learn(before.get(), after);
+        looker_.learn(before, after);
       } else {
         return;  // it changes explanations only, which are made anew all the time
       }
@@ -163,6 +165,9 @@ class LiveCluster final : public WatchedCluster {
   }
 
   void look_again_and_again() {
+    // Watching comes before explaining.
+    constexpr int kNice = 10;
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
     Duration pause{0};
     while (true) {
       {
