@@ -165,9 +165,6 @@ class LiveCluster final : public WatchedCluster {
   }
 
   void look_again_and_again() {
-    // Watching comes before explaining.
-    constexpr int kNice = 10;
-    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
     Duration pause{0};
     while (true) {
       {
@@ -178,7 +175,8 @@ class LiveCluster final : public WatchedCluster {
       if (!cache_.wait_until_synced(std::chrono::milliseconds{0})) continue;
       const auto begun = std::chrono::steady_clock::now();
       look();
-      pause = std::max<Duration>(options_.look_every, std::chrono::steady_clock::now() - begun);
+      pause =
+          std::max<Duration>(options_.look_every, 4 * (std::chrono::steady_clock::now() - begun));
     }
     keep_what_was_learnt();
   }
@@ -186,7 +184,15 @@ class LiveCluster final : public WatchedCluster {
   void look() {
     ClusterObjects objects = cache_.snapshot();
     objects.at = now_on_the_wall();
-    ClusterLook made = looker_.look(objects, cache_.sources(), version_);
+    const std::vector<SourceStatus> sources = cache_.sources();
+    ClusterLook made;
+    // Watching comes before explaining. A thread of its own, since nobody gets back from being nice, and whoever holds the
+    // cache's lock must not be.
+    std::thread{[&] {
+      constexpr int kNice = 10;
+      (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+      made = looker_.look(objects, sources, version_);
+    }}.join();
     std::function<void()> wake;
     {
       const std::lock_guard lock{mutex_};

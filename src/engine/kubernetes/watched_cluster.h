@@ -21,7 +21,7 @@ struct WatchedClusterOptions {
   std::string user_agent;
   std::filesystem::path learned;  // what was learnt is kept in that file; empty: not kept
   Duration look_every =
-      std::chrono::seconds{3};  // at the soonest, and never more than half of the time
+      std::chrono::seconds{3};  // at the soonest, and never more than a fifth of the time
   observe::ObserveOptions observe;
   std::function<void(const std::string& line)> log;
 };
