@@ -41,7 +41,7 @@ TEST(Weir, HelpOfACommandTeachesWithExamples) {
 TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
   const Ran ran = weir({"simulat"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of serve, run, submit,"));
+  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of serve, observe, run, submit,"));
   EXPECT_THAT(ran.err, HasSubstr("did you mean simulate?"));
   EXPECT_EQ(ran.out, "");
 }
@@ -49,7 +49,7 @@ TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
 TEST(Weir, TraceNeedsASecondWord) {
   EXPECT_EQ(weir({"trace"}).err,
             "the command after trace is missing, expected one of export, replay, describe, "
-            "convert, synth\n");
+            "convert, observed, synth\n");
   EXPECT_THAT(weir({"trace", "descibe", "x"}).err, HasSubstr("did you mean describe?"));
   EXPECT_EQ(weir({"trace", "--help"}).exit_code, 2);
 }

@@ -32,7 +32,7 @@ namespace weir::control {
 
 struct ObserverConfig {
   Duration keep_history = std::chrono::hours{24 * 30};
-  std::uint64_t snapshot_every = 20'000;                 // records
+  std::uint64_t snapshot_every = 20'000;                  // records
   Duration least_pause = std::chrono::milliseconds{200};  // between two looks
 };
 
