@@ -90,12 +90,13 @@ void add_jobs_without_pods(Found& found, const ClusterObjects& objects) {
 
 void add_kueue_workloads(Found& found, const ClusterObjects& objects) {
   for (const auto& [key, workload] : objects.kueue_workloads) {
+    const auto& known = workload;  // clang 14 lets no lambda use a structured binding
     if (workload->is_admitted || workload->is_over || workload->meta.deleted) continue;
     const auto& owner = workload->meta.owner;
     const ObjectName name = owner ? ObjectName{owner->kind, workload->meta.ns, owner->name}
                                   : ObjectName{"Workload", workload->meta.ns, workload->meta.name};
     const bool is_known = std::ranges::any_of(found, [&](const auto& entry) {
-      return entry.first == name || entry.second.kueue == workload;
+      return entry.first == name || entry.second.kueue == known;
     });
     if (is_known) continue;
     auto& added = found[name];
