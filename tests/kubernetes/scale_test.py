@@ -27,6 +27,7 @@ FULL_PODS = 20_000  # the limits below are for so many
 SYNC_SECONDS = 20
 MEMORY_MB = 500
 APPLY_P99_MS = 1.0
+BUSY_P99_MS = 8.0  # where other work may run beside the test: smaller sizes
 CHANGES_PER_SECOND = 200
 WRITERS = 4
 PRODUCTS = ["NVIDIA-A100-SXM4-80GB", "NVIDIA-H100-80GB-HBM3", "NVIDIA-H200"]
@@ -76,6 +77,10 @@ def change_for(plane, seconds, pods, nodes, first_new):
     return sum(made)
 
 
+def apply_limit(part):
+    return APPLY_P99_MS if part >= 1 else BUSY_P99_MS
+
+
 def resident_mb(process):
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1000
@@ -100,7 +105,7 @@ def check_live(plane, options, part):
               f"{changes} changes applied in {applied:.3f} ms (p99); {memory:.0f} MB", flush=True)
         check(shown < max(SYNC_SECONDS * part, 5), f"the first look took {shown:.1f} s")
         check(memory < max(MEMORY_MB * part, 200), f"it needs {memory:.0f} MB")
-        check(applied < APPLY_P99_MS, f"a change is applied in {applied:.3f} ms (p99)")
+        check(applied < apply_limit(part), f"a change is applied in {applied:.3f} ms (p99)")
         check(changes > 0.7 * CHANGES_PER_SECOND * options.seconds, f"only {changes} changes were made")
     finally:
         server.__exit__()
@@ -135,7 +140,7 @@ def main():
                 check(apply["count"] >= changes, f"only {apply['count']} of {changes} changes were applied")
                 check(dump.sync_seconds < max(SYNC_SECONDS * part, 5), f"the first look took {dump.sync_seconds:.1f} s")
                 check(stats["rss_mb"] < max(MEMORY_MB * part, 150), f"it needs {stats['rss_mb']:.0f} MB")
-                check(apply["p99_ms"] < APPLY_P99_MS, f"a change is applied in {apply['p99_ms']:.3f} ms (p99)")
+                check(apply["p99_ms"] < apply_limit(part), f"a change is applied in {apply['p99_ms']:.3f} ms (p99)")
                 check(changes > 0.7 * CHANGES_PER_SECOND * options.seconds, f"only {changes} changes were made")
             check_live(plane, options, part)
     except Failure as failure:
