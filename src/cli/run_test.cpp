@@ -41,7 +41,8 @@ TEST(Weir, HelpOfACommandTeachesWithExamples) {
 TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
   const Ran ran = weir({"simulat"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("command is \"simulat\", expected one of serve, observe, run, submit,"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("command is \"simulat\", expected one of serve, observe, run, submit,"));
   EXPECT_THAT(ran.err, HasSubstr("did you mean simulate?"));
   EXPECT_EQ(ran.out, "");
 }
