@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/training/plan_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "plan/training/pipeline_dp.h"
+#include "plan/training/uniform_stage.h"
+
+namespace weir::plan {
+
+namespace {
+
+using predict::IterationCosts;
+
+constexpr int kCoarseCutsPerGpu = 16;
+constexpr int kWindowStrides = 3;  // to both sides of a cut, in strides of the grid before
+
+std::vector<int> grid(int ops, int stride) {
+  std::vector<int> cuts;
+  for (int op = 0; op < ops; op += stride) cuts.push_back(op);
+  cuts.push_back(ops);
+  return cuts;
+}
+
+std::vector<int> around(const Pipeline& pipeline, int ops, int reach, int stride) {
+  std::vector<int> cuts{0, ops};
+  for (const PipelineStage& stage : pipeline.stages) {
+    for (int op = stage.first - reach; op <= stage.first + reach; op += stride) {
+      if (op > 0 && op < ops) cuts.push_back(op);
+    }
+    cuts.push_back(stage.first);
+  }
+  std::ranges::sort(cuts);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+// One microbatch size.
+struct Attempt {
+  int microbatch = 0;
+  int microbatches = 0;
+  std::vector<std::unique_ptr<StageOption>> options;
+  double bound_us = 0;  // no plan with this size is faster
+};
+
+class Search {
+ public:
+  Search(const IterationCosts& costs, const PlanRequest& request, SearchBudget& budget,
+         const std::function<void(const SearchNews&)>& tell)
+      : costs_{costs}, request_{request}, budget_{budget}, tell_{tell} {}
+
+  Result<PlanAnswer> run();
+
+ private:
+  PipelineProblem problem(const Attempt& attempt, std::vector<int> cuts) const;
+  void make_attempts();
+  void search_coarse(Attempt& attempt);
+  bool search_exact(Attempt& attempt);
+  void bound(Attempt& attempt);
+  std::optional<Pipeline> solve(const Attempt& attempt, std::vector<int> cuts);
+  void keep(const Attempt& attempt, const std::optional<Pipeline>& found);
+  void say(const std::string& what) const {
+    if (tell_) tell_({what, best_us_ / 1000.0, 0});
+  }
+  TrainingPlan plan() const;
+
+  const IterationCosts& costs_;
+  const PlanRequest& request_;
+  SearchBudget& budget_;
+  const std::function<void(const SearchNews&)>& tell_;
+  std::vector<Attempt> attempts_;
+  double best_us_ = kImpossible;
+  Pipeline best_;
+  int best_microbatch_ = 0;
+};
+
+PipelineProblem Search::problem(const Attempt& attempt, std::vector<int> cuts) const {
+  PipelineProblem problem{.cluster = costs_.cluster(),
+                          .model = costs_.options().model,
+                          .microbatches = attempt.microbatches,
+                          .stages_may_straddle_nodes = request_.stages_may_straddle_nodes,
+                          .stages = request_.stages,
+                          .options = {},
+                          .cuts = std::move(cuts)};
+  for (const auto& option : attempt.options) problem.options.push_back(option.get());
+  return problem;
+}
+
+void Search::make_attempts() {
+  for (const int size : request_.microbatches) {
+    if (request_.batch % size != 0) continue;
+    Attempt attempt{.microbatch = size,
+                    .microbatches = request_.batch / size,
+                    .options = stage_options(costs_, request_, size)};
+    if (attempt.options.empty()) continue;
+    attempt.bound_us =
+        PipelineDp{problem(attempt, grid(costs_.ops().size(), 1)), Costing::chosen, budget_}
+            .work_bound();
+    attempts_.push_back(std::move(attempt));
+  }
+  std::ranges::stable_sort(attempts_, {}, &Attempt::bound_us);
+}
+
+void Search::keep(const Attempt& attempt, const std::optional<Pipeline>& found) {
+  if (!found || found->iteration() >= best_us_) return;
+  best_us_ = found->iteration();
+  best_ = *found;
+  best_microbatch_ = attempt.microbatch;
+}
+
+std::optional<Pipeline> Search::solve(const Attempt& attempt, std::vector<int> cuts) {
+  PipelineDp dp{problem(attempt, std::move(cuts)), Costing::chosen, budget_};
+  auto found = dp.best(best_us_);
+  keep(attempt, found);
+  return found;
+}
+
+void Search::search_coarse(Attempt& attempt) {
+  const int ops = costs_.ops().size();
+  int stride = std::max(1, ops / (kCoarseCutsPerGpu * costs_.cluster().gpus()));
+  auto found = solve(attempt, grid(ops, stride));
+  while (found && !budget_.is_spent()) {
+    const int reach = stride * kWindowStrides;
+    stride = std::max(1, stride / 3);
+    auto better = solve(attempt, around(*found, ops, reach, stride));
+    if (better)
+      found = std::move(better);
+    else if (stride == 1)
+      break;
+  }
+}
+
+// False when the budget ended it.
+bool Search::search_exact(Attempt& attempt) {
+  PipelineDp dp{problem(attempt, grid(costs_.ops().size(), 1)), Costing::chosen, budget_};
+  keep(attempt, dp.best(best_us_));
+  return dp.is_proved();
+}
+
+// With memory relaxed.
+void Search::bound(Attempt& attempt) {
+  PipelineDp dp{problem(attempt, grid(costs_.ops().size(), 1)), Costing::least, budget_};
+  dp.best(best_us_);
+  attempt.bound_us = std::max(attempt.bound_us, std::min(dp.lower_bound(), best_us_));
+}
+
+TrainingPlan Search::plan() const {
+  TrainingPlan plan{.batch = request_.batch, .microbatch = best_microbatch_, .stages = {}};
+  int behind = static_cast<int>(best_.stages.size());
+  for (const PipelineStage& stage : best_.stages) {
+    plan.stages.push_back(stage.option->stage(stage.first, stage.end, --behind));
+  }
+  return plan;
+}
+
+Result<PlanAnswer> Search::run() {
+  make_attempts();
+  for (Attempt& attempt : attempts_) {
+    if (attempt.bound_us >= best_us_) continue;
+    say(fmt::format("coarse cuts, microbatch {}", attempt.microbatch));
+    search_coarse(attempt);
+  }
+  for (Attempt& attempt : attempts_) {
+    if (attempt.bound_us >= best_us_) continue;
+    say(fmt::format("bound, microbatch {}", attempt.microbatch));
+    bound(attempt);
+  }
+  std::ranges::stable_sort(attempts_, {}, &Attempt::bound_us);
+  bool is_complete = true;
+  for (Attempt& attempt : attempts_) {
+    if (attempt.bound_us >= best_us_) continue;
+    say(fmt::format("all cuts, microbatch {}", attempt.microbatch));
+    is_complete = search_exact(attempt) && is_complete;
+  }
+  if (best_microbatch_ == 0) {
+    Diagnostics details;
+    details.add({"", 0, "memory", "", "more"});
+    return tl::unexpected<Error>(Error{ErrorCode::infeasible, details});
+  }
+  PlanAnswer answer;
+  answer.plan = plan();
+  answer.cost = costs_.plan_unchecked(answer.plan);
+  answer.is_complete = is_complete;
+  double bound_us = best_us_;
+  for (const Attempt& attempt : attempts_) bound_us = std::min(bound_us, attempt.bound_us);
+  answer.lower_bound_ms = bound_us / 1000.0;
+  answer.evaluations = budget_.used();
+  return answer;
+}
+
+}  // namespace
+
+namespace {
+
+bool allows(const PlanRequest& request, int microbatch) {
+  return std::ranges::find(request.microbatches, microbatch) != request.microbatches.end();
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<StageOption>> stage_options(const IterationCosts& costs,
+                                                        const PlanRequest& request,
+                                                        int microbatch) {
+  std::vector<std::unique_ptr<StageOption>> options;
+  const PlanCluster& cluster = costs.cluster();
+  const int most_gpus = request.stages_may_straddle_nodes ? cluster.gpus() : cluster.gpus_per_node;
+  for (int gpus = 1; gpus <= most_gpus; gpus *= 2) {
+    for (int tp = 1; tp <= std::min(gpus, cluster.gpus_per_node); tp *= 2) {
+      const int dp = gpus / tp;
+      if (microbatch % dp != 0) continue;
+      const int dims = tp == 1 && costs.options().one_measurement_at_tp1 ? 1 : 2;
+      for (int dim = 0; dim < dims; ++dim) {
+        if (!allows(request, microbatch / dp) || !costs.has(microbatch / dp, tp, dim)) continue;
+        options.push_back(std::make_unique<UniformStage>(
+            costs, StageLayout{tp, dp, dim}, microbatch, cluster.memory_mib, request.recompute));
+      }
+    }
+  }
+  return options;
+}
+
+Result<PlanAnswer> search_plan(const IterationCosts& costs, const PlanRequest& request,
+                               SearchBudget& budget,
+                               const std::function<void(const SearchNews&)>& tell) {
+  return Search{costs, request, budget, tell}.run();
+}
+
+}  // namespace weir::plan
