@@ -20,8 +20,8 @@ std::size_t at(int index) {
 
 }  // namespace
 
-OwnRecompute::OwnRecompute(const predict::IterationCosts& costs, const OpMeasure* rows)
-    : costs_{costs}, rows_{rows} {}
+OwnRecompute::OwnRecompute(const predict::IterationCosts& costs, const OpMeasures& measures)
+    : costs_{costs}, measures_{measures} {}
 
 PieceEnd OwnRecompute::end_after(int unit, int to, int stage_end) const {
   const int next = costs_.ops().units[at(unit)].first + to;
@@ -30,7 +30,8 @@ PieceEnd OwnRecompute::end_after(int unit, int to, int stage_end) const {
 }
 
 int OwnRecompute::key_of(int unit, int from, int to, PieceEnd end) {
-  const PieceKey key{costs_.ops().units[at(unit)].kind, from, to, end};
+  const ModelUnit& it = costs_.ops().units[at(unit)];
+  const PieceKey key{it.kind, from, to, end, measures_.signature(it.first + from, it.first + to)};
   const auto [place, is_new] = keys_.try_emplace(key, static_cast<int>(key_list_.size()));
   if (is_new) {
     key_list_.push_back(key);
@@ -38,6 +39,7 @@ int OwnRecompute::key_of(int unit, int from, int to, PieceEnd end) {
     choices_.emplace_back();
     relaxed_.emplace_back();
   }
+  unit_of_key_[at(place->second)] = unit;
   return place->second;
 }
 
@@ -70,7 +72,7 @@ const std::vector<double>& OwnRecompute::caps() {
     seen_kind = it.kind;
     const PieceEnd end = end_after(static_cast<int>(unit), it.size, ops.size());
     for (const UnitChoice& one :
-         unit_choices(costs_, rows_, {it.first, 0, it.size, end}, kImpossible)) {
+         unit_choices(costs_, measures_, {it.first, 0, it.size, end}, kImpossible)) {
       peaks.push_back(one.peak_mib);
     }
   }
@@ -92,7 +94,7 @@ const OwnRecompute::Choices& OwnRecompute::choices(int key, std::size_t cap) {
     const PieceKey& piece = key_list_[at(key)];
     auto made = std::make_unique<Choices>();
     made->all = unit_choices(
-        costs_, rows_,
+        costs_, measures_,
         {costs_.ops().units[at(unit_of_key_[at(key)])].first, piece.from, piece.to, piece.end},
         caps_[cap]);
     made->chain = convex_chain(made->all);
@@ -106,7 +108,7 @@ const std::vector<UnitChoice>& OwnRecompute::relaxed(int key) {
   if (made == nullptr) {
     const PieceKey& piece = key_list_[at(key)];
     made = std::make_unique<std::vector<UnitChoice>>(unit_relaxation(
-        costs_, rows_,
+        costs_, measures_,
         {costs_.ops().units[at(unit_of_key_[at(key)])].first, piece.from, piece.to, piece.end}));
   }
   return *made;
@@ -211,25 +213,31 @@ double OwnRecompute::bound_us(int first, int end, int stages_behind, double miss
   return kImpossible;
 }
 
-UnitMasks OwnRecompute::masks(int first, int end, int stages_behind, double missing_mib) {
-  UnitMasks masks{costs_, rows_, first, end};
+void OwnRecompute::choose(int first, int end, int stages_behind, double missing_mib,
+                          std::span<PlanOp> ops) {
+  for (PlanOp& op : ops) op.recompute = false;
   find_pieces(first, end);
   Selection best;
-  if (!select_best(stages_behind, missing_mib, best)) return masks;
+  if (!select_best(stages_behind, missing_mib, best)) return;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
+    const PieceKey& key = key_list_[at(piece.key)];
     const auto& chain = choices(piece.key, best.cap).chain;
-    const bool is_split = static_cast<int>(i) == best.split_piece;
     int unit = piece.first_unit;
     const auto give = [&](int copies, std::uint64_t mask) {
-      masks.assign(unit, unit + copies, mask);
-      unit += copies;
+      for (const int after = unit + copies; unit < after; ++unit) {
+        const int begin = costs_.ops().units[at(unit)].first - first;
+        for (int offset = key.from; offset < key.to; ++offset) {
+          ops[at(begin + offset)].recompute = ((mask >> offset) & 1U) != 0;
+        }
+      }
     };
-    if (is_split) give(best.split_copies, chain[at(best.level[i]) + 1].mask);
+    if (static_cast<int>(i) == best.split_piece) {
+      give(best.split_copies, chain[at(best.level[i]) + 1].mask);
+    }
     if (static_cast<int>(i) == best.special_piece) give(1, best.special.mask);
     give(piece.first_unit + piece.count - unit, chain[at(best.level[i])].mask);
   }
-  return masks;
 }
 
 }  // namespace weir::plan

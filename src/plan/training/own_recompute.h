@@ -11,23 +11,26 @@
 #include <span>
 #include <vector>
 
+#include "plan/training/op_measures.h"
 #include "plan/training/unit_choices.h"
-#include "plan/training/unit_masks.h"
 
 namespace weir::plan {
 
-// The operators of a model at one measurement, for all stages of one layout and microbatch.
+// Remembers the choices of units, so one object serves all stages of one number of GPUs and microbatch.
 class OwnRecompute {
  public:
-  OwnRecompute(const predict::IterationCosts& costs, const OpMeasure* rows);
+  OwnRecompute(const predict::IterationCosts& costs, const OpMeasures& measures);
+
+  // For the next questions.
+  void use(const OpMeasures& measures) { measures_ = measures; }
 
   // Microseconds of recomputation for stage [first, end) that lacks `missing_mib` (above 0); kImpossible
   // when nothing is enough.
   double recompute_us(int first, int end, int stages_behind, double missing_mib);
   // Not above what any set of recomputed operators needs.
   double bound_us(int first, int end, int stages_behind, double missing_mib);
-  // The masks behind recompute_us().
-  UnitMasks masks(int first, int end, int stages_behind, double missing_mib);
+  // The operators behind recompute_us(): sets `recompute` of each.
+  void choose(int first, int end, int stages_behind, double missing_mib, std::span<PlanOp> ops);
 
  private:
   struct Choices {
@@ -51,6 +54,7 @@ class OwnRecompute {
   struct PieceKey {
     int kind, from, to;
     PieceEnd end;
+    std::uint64_t variants;
     auto operator<=>(const PieceKey&) const = default;
   };
 
@@ -64,10 +68,10 @@ class OwnRecompute {
   bool select_best(int stages_behind, double missing_mib, Selection& best);
 
   const predict::IterationCosts& costs_;
-  const OpMeasure* rows_;
+  OpMeasures measures_;
   std::map<PieceKey, int> keys_;
   std::vector<PieceKey> key_list_;
-  std::vector<int> unit_of_key_;                                // some unit of the kind
+  std::vector<int> unit_of_key_;                                // one that has it now
   std::vector<std::vector<std::unique_ptr<Choices>>> choices_;  // by key, by cap
   std::vector<std::unique_ptr<std::vector<UnitChoice>>> relaxed_;
   std::vector<double> caps_;

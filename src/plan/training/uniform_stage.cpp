@@ -31,7 +31,7 @@ UniformStage::UniformStage(const predict::IterationCosts& costs, StageLayout lay
       limit_mib_{limit_mib},
       rule_{rule},
       rows_{costs.rows({microbatch / layout.dp, layout.tp, layout.dim})},
-      own_{costs, rows_} {
+      own_{costs, OpMeasures{rows_}} {
   const auto& ops = costs.ops();
   const PlanOp op_plan = plan_op(layout);
   std::vector<double> reserved_forward;
@@ -149,7 +149,7 @@ PlanStage UniformStage::stage(int first, int end, int stages_behind) {
   if (rule_ == RecomputeRule::own) {
     const double own_us = own_.recompute_us(first, end, stages_behind, missing);
     if (!fits || own_us < masks.recompute_us()) {
-      own_.masks(first, end, stages_behind, missing).write(stage.ops);
+      own_.choose(first, end, stages_behind, missing, stage.ops);
       return stage;
     }
   }

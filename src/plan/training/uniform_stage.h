@@ -11,6 +11,7 @@
 #include "plan/training/own_recompute.h"
 #include "plan/training/range_maximum.h"
 #include "plan/training/stage_option.h"
+#include "plan/training/unit_masks.h"
 
 namespace weir::plan {
 

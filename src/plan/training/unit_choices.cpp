@@ -35,9 +35,13 @@ void prune(std::vector<Partial>& partials, bool compares_open) {
 
 class PieceSearch {
  public:
-  PieceSearch(const predict::IterationCosts& costs, const OpMeasure* rows, UnitPiece piece,
+  PieceSearch(const predict::IterationCosts& costs, const OpMeasures& measures, UnitPiece piece,
               double peak_cap, bool is_relaxed)
-      : costs_{costs}, rows_{rows}, piece_{piece}, peak_cap_{peak_cap}, is_relaxed_{is_relaxed} {}
+      : costs_{costs},
+        measures_{measures},
+        piece_{piece},
+        peak_cap_{peak_cap},
+        is_relaxed_{is_relaxed} {}
 
   std::vector<UnitChoice> run() {
     const bool is_capped = peak_cap_ < std::numeric_limits<double>::infinity();
@@ -70,7 +74,7 @@ class PieceSearch {
 
  private:
   int op(int offset) const { return piece_.first_op + offset; }
-  double activation(int offset) const { return costs_.measure(rows_, op(offset)).activation_mib; }
+  double activation(int offset) const { return measures_.of(costs_, op(offset)).activation_mib; }
 
   bool may_recompute(int offset) const {
     return !costs_.ops().traits_of(op(offset)).never_recomputed;
@@ -80,7 +84,7 @@ class PieceSearch {
   void add(std::vector<Partial>& into, Partial one, int offset, bool before, bool bit) const {
     if (bit) {
       one.choice.mask |= std::uint64_t{1} << offset;
-      one.choice.cost_us += costs_.measure(rows_, op(offset)).forward_us;
+      one.choice.cost_us += measures_.of(costs_, op(offset)).forward_us;
     }
     if (before && bit) {
       const bool is_stage_end = piece_.end == PieceEnd::stage_ends && offset + 1 == piece_.to;
@@ -119,7 +123,7 @@ class PieceSearch {
   }
 
   const predict::IterationCosts& costs_;
-  const OpMeasure* rows_;
+  const OpMeasures& measures_;
   UnitPiece piece_;
   double peak_cap_;
   bool is_relaxed_;
@@ -127,15 +131,15 @@ class PieceSearch {
 
 }  // namespace
 
-std::vector<UnitChoice> unit_choices(const predict::IterationCosts& costs, const OpMeasure* rows,
-                                     UnitPiece piece, double peak_cap) {
-  return PieceSearch{costs, rows, piece, peak_cap, false}.run();
+std::vector<UnitChoice> unit_choices(const predict::IterationCosts& costs,
+                                     const OpMeasures& measures, UnitPiece piece, double peak_cap) {
+  return PieceSearch{costs, measures, piece, peak_cap, false}.run();
 }
 
-std::vector<UnitChoice> unit_relaxation(const predict::IterationCosts& costs, const OpMeasure* rows,
-                                        UnitPiece piece) {
+std::vector<UnitChoice> unit_relaxation(const predict::IterationCosts& costs,
+                                        const OpMeasures& measures, UnitPiece piece) {
   const auto choices =
-      PieceSearch{costs, rows, piece, std::numeric_limits<double>::infinity(), true}.run();
+      PieceSearch{costs, measures, piece, std::numeric_limits<double>::infinity(), true}.run();
   return convex_chain(choices);
 }
 

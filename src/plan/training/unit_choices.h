@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "plan/training/op_measures.h"
 #include "predict/training/iteration_costs.h"
 
 namespace weir::plan {
@@ -36,13 +37,13 @@ struct UnitPiece {
 
 // Pareto-optimal in cost and saving among those with at most `peak_cap` alive, cheapest first; the first
 // computes nothing again. A piece that flows on ends without recomputation, so that pieces stay independent.
-std::vector<UnitChoice> unit_choices(const predict::IterationCosts& costs, const OpMeasure* rows,
-                                     UnitPiece piece, double peak_cap);
+std::vector<UnitChoice> unit_choices(const predict::IterationCosts& costs,
+                                     const OpMeasures& measures, UnitPiece piece, double peak_cap);
 
 // An upper bound on what can be saved at a cost, as a convex chain from (0, 0): for lower bounds. Counts the saving of
 // a last operator that flows on as if its successor were free.
-std::vector<UnitChoice> unit_relaxation(const predict::IterationCosts& costs, const OpMeasure* rows,
-                                        UnitPiece piece);
+std::vector<UnitChoice> unit_relaxation(const predict::IterationCosts& costs,
+                                        const OpMeasures& measures, UnitPiece piece);
 
 // The choices on the lower convex hull of cost over saving, from the first.
 std::vector<UnitChoice> convex_chain(std::span<const UnitChoice> choices);
