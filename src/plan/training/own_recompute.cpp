@@ -21,7 +21,7 @@ std::size_t at(int index) {
 }  // namespace
 
 OwnRecompute::OwnRecompute(const predict::IterationCosts& costs, const OpMeasures& measures)
-    : costs_{costs}, measures_{measures} {}
+    : costs_{costs}, whole_model_{measures}, measures_{measures} {}
 
 PieceEnd OwnRecompute::end_after(int unit, int to, int stage_end) const {
   const int next = costs_.ops().units[at(unit)].first + to;
@@ -72,7 +72,7 @@ const std::vector<double>& OwnRecompute::caps() {
     seen_kind = it.kind;
     const PieceEnd end = end_after(static_cast<int>(unit), it.size, ops.size());
     for (const UnitChoice& one :
-         unit_choices(costs_, measures_, {it.first, 0, it.size, end}, kImpossible)) {
+         unit_choices(costs_, whole_model_, {it.first, 0, it.size, end}, kImpossible)) {
       peaks.push_back(one.peak_mib);
     }
   }

@@ -19,6 +19,7 @@ namespace weir::plan {
 // Remembers the choices of units, so one object serves all stages of one number of GPUs and microbatch.
 class OwnRecompute {
  public:
+  // The limits on what lives at once are taken from `measures`, which cover the whole model.
   OwnRecompute(const predict::IterationCosts& costs, const OpMeasures& measures);
 
   // For the next questions.
@@ -68,6 +69,7 @@ class OwnRecompute {
   bool select_best(int stages_behind, double missing_mib, Selection& best);
 
   const predict::IterationCosts& costs_;
+  OpMeasures whole_model_;
   OpMeasures measures_;
   std::map<PieceKey, int> keys_;
   std::vector<PieceKey> key_list_;

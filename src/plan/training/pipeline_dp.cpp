@@ -55,8 +55,11 @@ const PipelineDp::Table& PipelineDp::table(int stages, int gpus) const {
   return tables_[at(stages) * at(problem_.cluster.gpus() + 1) + at(gpus)];
 }
 
-bool PipelineDp::input_crosses(int gpus_before) const {
-  return gpus_before > 0 && gpus_before % problem_.cluster.gpus_per_node == 0;
+predict::StagePlace PipelineDp::place_of(int gpus_behind, int gpus, int stages_behind) const {
+  const int per_node = problem_.cluster.gpus_per_node;
+  const int after = problem_.cluster.gpus() - gpus_behind;
+  const int before = after - gpus;
+  return {stages_behind, before > 0 && before % per_node == 0, after % per_node == 0};
 }
 
 double PipelineDp::work_bound() const {
@@ -66,10 +69,7 @@ double PipelineDp::work_bound() const {
 StageSpan PipelineDp::span_of(std::size_t option, int first, int end, int stages_behind,
                               int gpus_behind) const {
   StageOption& it = *problem_.options[option];
-  const int before = problem_.cluster.gpus() - gpus_behind - it.gpus();
-  const StageBase base =
-      it.base(first, end, input_crosses(before),
-              (problem_.cluster.gpus() - gpus_behind) % problem_.cluster.gpus_per_node == 0);
+  const StageBase base = it.base(first, end, place_of(gpus_behind, it.gpus(), stages_behind));
   const double recompute = costing_ == Costing::chosen
                                ? it.recompute_us(first, end, stages_behind)
                                : it.least_recompute_us(first, end, stages_behind);
@@ -82,10 +82,8 @@ void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int 
                         int gpus_behind, double limit) {
   StageOption& it = *problem_.options[option];
   const int all = problem_.cluster.gpus();
-  const int per_node = problem_.cluster.gpus_per_node;
   const int before = all - gpus_behind - it.gpus();
-  const bool enters = input_crosses(before);
-  const bool leaves = (all - gpus_behind) % per_node == 0;
+  const predict::StagePlace place = place_of(gpus_behind, it.gpus(), stages_behind);
   const int turns = problem_.microbatches - 1;
   const double most_work = turns > 0 ? limit / turns : kImpossible;
   const bool is_first_stage = before == 0;
@@ -102,7 +100,7 @@ void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int 
       const int end = problem_.cuts[at(next)];
       if (it.work_us(first, end) > most_work) break;
       if (!budget_.spend()) return;
-      const StageBase base = it.base(first, end, enters, leaves);
+      const StageBase base = it.base(first, end, place);
       StageSpan span = stage_span(base, 0, problem_.microbatches, problem_.model);
       const auto value_of = [&] {
         return goal == Goal::steady ? std::max(span.steady, behind) : span.traverse + behind;

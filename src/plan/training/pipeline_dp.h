@@ -82,7 +82,7 @@ class PipelineDp {
                     int gpus_behind) const;
   Table& table(int stages, int gpus);
   const Table& table(int stages, int gpus) const;
-  bool input_crosses(int gpus_before) const;
+  predict::StagePlace place_of(int gpus_behind, int gpus, int stages_behind) const;
 
   PipelineProblem problem_;
   Costing costing_;

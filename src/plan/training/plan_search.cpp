@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "plan/training/mixed_stage.h"
 #include "plan/training/pipeline_dp.h"
 #include "plan/training/uniform_stage.h"
 
@@ -43,6 +44,8 @@ struct Attempt {
   int microbatch = 0;
   int microbatches = 0;
   std::vector<std::unique_ptr<StageOption>> options;
+  std::vector<std::unique_ptr<MixedStages>> mixed;  // by GPUs
+  std::vector<std::unique_ptr<StageOption>> mixed_options;
   double bound_us = 0;  // no plan with this size is faster
 };
 
@@ -56,6 +59,7 @@ class Search {
 
  private:
   PipelineProblem problem(const Attempt& attempt, std::vector<int> cuts) const;
+  void add_mixed(Attempt& attempt);
   void make_attempts();
   void search_coarse(Attempt& attempt);
   bool search_exact(Attempt& attempt);
@@ -86,15 +90,17 @@ PipelineProblem Search::problem(const Attempt& attempt, std::vector<int> cuts) c
                           .options = {},
                           .cuts = std::move(cuts)};
   for (const auto& option : attempt.options) problem.options.push_back(option.get());
+  for (const auto& option : attempt.mixed_options) problem.options.push_back(option.get());
   return problem;
 }
 
 void Search::make_attempts() {
   for (const int size : request_.microbatches) {
     if (request_.batch % size != 0) continue;
-    Attempt attempt{.microbatch = size,
-                    .microbatches = request_.batch / size,
-                    .options = stage_options(costs_, request_, size)};
+    Attempt attempt;
+    attempt.microbatch = size;
+    attempt.microbatches = request_.batch / size;
+    attempt.options = stage_options(costs_, request_, size);
     if (attempt.options.empty()) continue;
     attempt.bound_us =
         PipelineDp{problem(attempt, grid(costs_.ops().size(), 1)), Costing::chosen, budget_}
@@ -102,6 +108,18 @@ void Search::make_attempts() {
     attempts_.push_back(std::move(attempt));
   }
   std::ranges::stable_sort(attempts_, {}, &Attempt::bound_us);
+}
+
+void Search::add_mixed(Attempt& attempt) {
+  const PlanCluster& cluster = costs_.cluster();
+  for (int gpus = 1; gpus <= cluster.gpus_per_node; gpus *= 2) {
+    attempt.mixed.push_back(std::make_unique<MixedStages>(costs_, gpus, attempt.microbatch,
+                                                          request_.microbatches, cluster.memory_mib,
+                                                          request_.recompute));
+    for (auto& option : attempt.mixed.back()->options()) {
+      attempt.mixed_options.push_back(std::move(option));
+    }
+  }
 }
 
 void Search::keep(const Attempt& attempt, const std::optional<Pipeline>& found) {
@@ -142,7 +160,16 @@ bool Search::search_exact(Attempt& attempt) {
 
 // With memory relaxed.
 void Search::bound(Attempt& attempt) {
-  PipelineDp dp{problem(attempt, grid(costs_.ops().size(), 1)), Costing::least, budget_};
+  PipelineProblem relaxed = problem(attempt, grid(costs_.ops().size(), 1));
+  std::vector<std::unique_ptr<StageOption>> bounds;
+  if (!attempt.mixed.empty()) relaxed.options.clear();
+  for (const auto& mixed : attempt.mixed) {
+    auto bound = mixed->bound();
+    if (bound == nullptr) continue;
+    bounds.push_back(std::move(bound));
+    relaxed.options.push_back(bounds.back().get());
+  }
+  PipelineDp dp{std::move(relaxed), Costing::least, budget_};
   dp.best(best_us_);
   attempt.bound_us = std::max(attempt.bound_us, std::min(dp.lower_bound(), best_us_));
 }
@@ -162,6 +189,14 @@ Result<PlanAnswer> Search::run() {
     if (attempt.bound_us >= best_us_) continue;
     say(fmt::format("coarse cuts, microbatch {}", attempt.microbatch));
     search_coarse(attempt);
+  }
+  if (request_.mixes_layouts) {
+    for (Attempt& attempt : attempts_) {
+      add_mixed(attempt);
+      attempt.bound_us = 0;
+      say(fmt::format("mixed layouts, microbatch {}", attempt.microbatch));
+      search_coarse(attempt);
+    }
   }
   for (Attempt& attempt : attempts_) {
     if (attempt.bound_us >= best_us_) continue;

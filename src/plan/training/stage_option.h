@@ -43,7 +43,7 @@ class StageOption {
   // Forward, backward and laying out anew, in microseconds. Does not shrink when the stage grows at either end.
   virtual double work_us(int first, int end) const = 0;
   // The stage with nothing computed again.
-  virtual StageBase base(int first, int end, bool input_crosses, bool output_crosses) const = 0;
+  virtual StageBase base(int first, int end, predict::StagePlace place) const = 0;
   // Forward time computed again so that the stage fits; kImpossible when it cannot.
   virtual double recompute_us(int first, int end, int stages_behind) = 0;
   // No choice of recomputation that fits takes less.

@@ -79,12 +79,12 @@ double UniformStage::work_us(int first, int end) const {
   return between(busy_, first, end) + between(reshard_, first + 1, end);
 }
 
-StageBase UniformStage::base(int first, int end, bool input_crosses, bool output_crosses) const {
+StageBase UniformStage::base(int first, int end, predict::StagePlace place) const {
   StageBase base;
   base.busy = between(busy_, first, end);
   base.reshard = between(reshard_, first + 1, end);
-  base.links =
-      receive_[input_crosses ? 1 : 0][at(first)] + send_[output_crosses ? 1 : 0][at(end - 1)];
+  base.links = receive_[place.input_crosses ? 1 : 0][at(first)] +
+               send_[place.output_crosses ? 1 : 0][at(end - 1)];
   if (costs_.options().model == predict::CostModel::full) {
     const double weights = between(weights_, first, end);
     base.finish = costs_.gradients_us(weights, layout_.dp) + costs_.optimizer_us(weights) +

@@ -31,7 +31,7 @@ class UniformStage final : public StageOption {
   int gpus() const override { return layout_.tp * layout_.dp; }
   const StageLayout& layout() const { return layout_; }
   double work_us(int first, int end) const override;
-  StageBase base(int first, int end, bool input_crosses, bool output_crosses) const override;
+  StageBase base(int first, int end, predict::StagePlace place) const override;
   double recompute_us(int first, int end, int stages_behind) override;
   double least_recompute_us(int first, int end, int stages_behind) override;
   PlanStage stage(int first, int end, int stages_behind) override;
