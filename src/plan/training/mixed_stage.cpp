@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/training/range_maximum.h"
 #include "predict/training/derived_recompute.h"
 
 namespace weir::plan {
@@ -12,8 +13,8 @@ using predict::IterationCosts;
 namespace {
 
 // Rates in units of (time of an average stage / memory limit).
-constexpr double kJointRates[] = {0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 4};
-constexpr double kPlainRates[] = {0.1, 0.3, 1, 2, 4};
+constexpr double kJointRates[] = {0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 1.4, 2, 3, 5};
+constexpr double kPlainRates[] = {0.1, 0.3, 1, 2};
 constexpr double kPlainShares[] = {0, 0.2, 1};
 
 std::size_t at(int index) {
@@ -25,16 +26,24 @@ std::uint64_t stage_key(int first, int end, int stages_behind) {
          static_cast<std::uint64_t>(stages_behind);
 }
 
+// More stages behind than a few are told apart coarsely; fewer than there are never cost more.
+int told_apart(int stages) {
+  if (stages < 4) return stages;
+  int step = 2;
+  while (stages >= 4 * step) step *= 2;
+  return stages / step * step;
+}
+
 }  // namespace
 
 PricedPaths::PricedPaths(const MixedOps& ops, PriceRule rule) : ops_{ops}, rule_{rule} {}
 
 MixedPaths& PricedPaths::behind(int stages) {
+  stages = told_apart(stages);
   if (by_stages_.size() <= at(stages)) by_stages_.resize(at(stages) + 1);
   auto& paths = by_stages_[at(stages)];
   if (paths == nullptr) {
-    // Workspace is never smaller than the weights, so weights count once more.
-    const double state = ops_.costs().state_factors().all() + 1;
+    const double state = ops_.costs().state_factors().all() + (rule_.counts_workspace ? 1 : 0);
     paths = std::make_unique<MixedPaths>(
         ops_,
         MemoryPrice{rule_.rate * state, rule_.rate * rule_.share * (stages + 1), rule_.recomputes});
@@ -55,6 +64,12 @@ class MixedStage final : public StageOption {
   int gpus() const override { return ops_.gpus(); }
   double work_us(int first, int end) const override { return all_.fastest_.sums(first, end).value; }
   StageBase base(int first, int end, predict::StagePlace place) const override;
+  double receive_us(int op, bool crosses) const override {
+    return all_.receive_[crosses ? 1 : 0][at(op)];
+  }
+  double send_us(int op, bool crosses) const override {
+    return all_.send_[crosses ? 1 : 0][at(op)];
+  }
   double recompute_us(int first, int end, int stages_behind) override;
   double least_recompute_us(int first, int end, int stages_behind) override;
   PlanStage stage(int first, int end, int stages_behind) override;
@@ -190,31 +205,34 @@ class MixedBound final : public StageOption {
  public:
   explicit MixedBound(MixedStages& all) : all_{all} {
     const MixedOps& ops = all.ops_;
+    std::vector<double> forward;
+    std::vector<double> backward;
     for (int op = 0; op < ops.costs().ops().size(); ++op) {
-      for (const bool crosses : {false, true}) {
-        double receive = kImpossible;
-        double send = kImpossible;
-        for (int v = 0; v < ops.variants(); ++v) {
-          receive =
-              std::min(receive, ops.costs().transfer_us(ops.measure(op, v).input_mib, crosses));
-          for (int u = 0; u < ops.variants(); ++u) {
-            send = std::min(send, ops.send_us(op, u, v, crosses));
-          }
-        }
-        receive_[crosses ? 1 : 0].push_back(receive);
-        send_[crosses ? 1 : 0].push_back(send);
+      forward.push_back(kImpossible);
+      backward.push_back(kImpossible);
+      for (int v = 0; v < ops.variants(); ++v) {
+        forward.back() = std::min(forward.back(), ops.measure(op, v).reserved_forward_mib);
+        backward.back() = std::min(backward.back(), ops.measure(op, v).reserved_backward_mib);
       }
     }
+    reserved_forward_ = RangeMaximum{std::move(forward)};
+    reserved_backward_ = RangeMaximum{std::move(backward)};
   }
 
   int gpus() const override { return all_.ops_.gpus(); }
   double work_us(int first, int end) const override { return all_.fastest_.sums(first, end).value; }
   StageBase base(int first, int end, predict::StagePlace place) const override {
     const auto& sums = all_.fastest_.sums(first, end);
-    return {.busy = sums.busy,
-            .reshard = sums.reshard,
-            .links = receive_[place.input_crosses ? 1 : 0][at(first)] +
-                     send_[place.output_crosses ? 1 : 0][at(end - 1)]};
+    return {
+        .busy = sums.busy,
+        .reshard = sums.reshard,
+        .links = receive_us(first, place.input_crosses) + send_us(end - 1, place.output_crosses)};
+  }
+  double receive_us(int op, bool crosses) const override {
+    return all_.receive_[crosses ? 1 : 0][at(op)];
+  }
+  double send_us(int op, bool crosses) const override {
+    return all_.send_[crosses ? 1 : 0][at(op)];
   }
   double recompute_us(int first, int end, int stages_behind) override {
     return least_recompute_us(first, end, stages_behind);
@@ -223,11 +241,16 @@ class MixedBound final : public StageOption {
     const auto [place, is_new] = least_.try_emplace(stage_key(first, end, stages_behind), 0.0);
     if (!is_new) return place->second;
     const double fastest = all_.fastest_.sums(first, end).value;
+    const int last =
+        all_.ops_.costs().options().model == predict::CostModel::published ? end - 1 : end;
+    const double room = all_.limit_mib_ - reserved_forward_.of(at(first), at(last)) -
+                        reserved_backward_.of(at(first), at(last));
     double& more = place->second;
     for (const auto& priced : all_.priced_) {
       if (!priced->rule().recomputes) continue;
-      const double least = priced->behind(stages_behind).sums(first, end).value -
-                           priced->rule().rate * all_.limit_mib_;
+      const double limit = priced->rule().counts_workspace ? all_.limit_mib_ : room;
+      const double least =
+          priced->behind(stages_behind).sums(first, end).value - priced->rule().rate * limit;
       more = std::max(more, least - fastest);
     }
     return more;
@@ -236,8 +259,8 @@ class MixedBound final : public StageOption {
 
  private:
   MixedStages& all_;
-  std::vector<double> receive_[2];
-  std::vector<double> send_[2];
+  RangeMaximum reserved_forward_;  // whatever the variant
+  RangeMaximum reserved_backward_;
   boost::unordered_flat_map<std::uint64_t, double> least_;
 };
 
@@ -249,14 +272,36 @@ MixedStages::MixedStages(const IterationCosts& costs, int gpus, int microbatch,
       limit_mib_{limit_mib},
       rule_{rule} {
   if (ops_.variants() == 0) return;
+  find_least_links();
   const double whole = fastest_.sums(0, costs.ops().size()).value;
   const double unit = whole * gpus / costs.cluster().gpus() / limit_mib;
   for (const double rate : kJointRates) {
-    priced_.push_back(std::make_unique<PricedPaths>(ops_, PriceRule{rate * unit, 1, true}));
+    for (const bool counts_workspace : {false, true}) {
+      priced_.push_back(
+          std::make_unique<PricedPaths>(ops_, PriceRule{rate * unit, 1, true, counts_workspace}));
+    }
   }
   for (const double rate : kPlainRates) {
     for (const double share : kPlainShares) {
       priced_.push_back(std::make_unique<PricedPaths>(ops_, PriceRule{rate * unit, share, false}));
+    }
+  }
+}
+
+void MixedStages::find_least_links() {
+  for (const bool crosses : {false, true}) {
+    for (int op = 0; op < ops_.costs().ops().size(); ++op) {
+      double receive = kImpossible;
+      double send = kImpossible;
+      for (int v = 0; v < ops_.variants(); ++v) {
+        receive =
+            std::min(receive, ops_.costs().transfer_us(ops_.measure(op, v).input_mib, crosses));
+        for (int u = 0; u < ops_.variants(); ++u) {
+          send = std::min(send, ops_.send_us(op, u, v, crosses));
+        }
+      }
+      receive_[crosses ? 1 : 0].push_back(receive);
+      send_[crosses ? 1 : 0].push_back(send);
     }
   }
 }

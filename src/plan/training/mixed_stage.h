@@ -21,6 +21,8 @@ struct PriceRule {
   double rate = 0;
   double share = 1;
   bool recomputes = false;
+  bool counts_workspace =
+      false;  // weights once more, since workspace is never smaller than they are
 };
 
 // The paths of one price: as many as there can be stages behind, since that many more microbatches are in flight.
@@ -49,12 +51,16 @@ class MixedStages {
  private:
   friend class MixedStage;
   friend class MixedBound;
+  void find_least_links();
+
   MixedOps ops_;
   MixedPaths fastest_;
   std::vector<std::unique_ptr<PricedPaths>> priced_;
   OwnRecompute own_;
   double limit_mib_;
   RecomputeRule rule_;
+  std::vector<double> receive_[2];  // by operator: with the variant that sends least
+  std::vector<double> send_[2];
 };
 
 }  // namespace weir::plan

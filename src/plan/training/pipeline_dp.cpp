@@ -14,7 +14,7 @@ std::size_t at(int index) {
 
 // Without a limit to begin with: the work bound plus a little, then more and more.
 constexpr double kFirstSlack = 0.02;
-constexpr double kMoreSlack = 1.7;
+constexpr double kMoreSlack = 1.4;
 constexpr double kMostSlack = 1e4;
 // Strictly below, in doubles.
 constexpr double kJustBelow = 1 - 1e-12;
@@ -27,6 +27,9 @@ PipelineDp::PipelineDp(PipelineProblem problem, Costing costing, SearchBudget& b
   most_stages_ = std::min(problem_.cluster.gpus(), static_cast<int>(cuts.size()) - 1);
   if (problem_.stages) most_stages_ = std::min(most_stages_, *problem_.stages);
   tables_.resize(at(most_stages_ + 1) * at(problem_.cluster.gpus() + 1));
+  for (const StageOption* option : problem_.options) {
+    largest_option_ = std::max(largest_option_, option->gpus());
+  }
   work_.push_back(0);
   fastest_.push_back(0);
   for (std::size_t cut = 0; cut + 1 < cuts.size(); ++cut) {
@@ -76,6 +79,54 @@ StageSpan PipelineDp::span_of(std::size_t option, int first, int end, int stages
   return stage_span(base, recompute, problem_.microbatches, problem_.model);
 }
 
+double& PipelineDp::head(int gpus, int cut) {
+  return heads_[at(gpus) * problem_.cuts.size() + at(cut)];
+}
+
+void PipelineDp::find_heads(double limit) {
+  const int all = problem_.cluster.gpus();
+  const int per_node = problem_.cluster.gpus_per_node;
+  const auto cuts = static_cast<int>(problem_.cuts.size());
+  const int turns = problem_.microbatches - 1;
+  const double most_work = turns > 0 ? limit / turns : kImpossible;
+  heads_.assign(at(all + 1) * at(cuts), kImpossible);
+  head(0, 0) = 0;
+  for (int before = 0; before < all; ++before) {
+    for (StageOption* option : problem_.options) {
+      const int after = before + option->gpus();
+      if (after > all) continue;
+      const bool is_inside = before / per_node == (after - 1) / per_node;
+      if (!is_inside && !problem_.stages_may_straddle_nodes) continue;
+      const int behind = (all - after + largest_option_ - 1) / largest_option_;
+      const predict::StagePlace place = place_of(all - after, option->gpus(), behind);
+      for (int cut = 0; cut + 1 < cuts; ++cut) {
+        const double so_far = head(before, cut);
+        if (so_far > limit) continue;
+        const int first = problem_.cuts[at(cut)];
+        const bool may_be_empty = problem_.stages_may_be_empty && cut > 0;
+        int next = after == all ? cuts - 1 : may_be_empty ? cut : cut + 1;
+        for (; next < cuts; ++next) {
+          const int end = problem_.cuts[at(next)];
+          if (work_.back() - work_[at(next)] > most_work * (all - after)) continue;
+          if (option->work_us(first, end) > most_work) break;
+          double& best = head(after, next);
+          if (best <= so_far) continue;
+          if (!budget_.spend()) return;
+          const StageBase base = option->base(first, end, place);
+          StageSpan span = stage_span(base, 0, problem_.microbatches, problem_.model);
+          if (span.steady > limit || span.steady >= best) continue;
+          const double recompute = option->least_recompute_us(first, end, behind);
+          if (recompute == kImpossible) continue;
+          if (recompute > 0) {
+            span = stage_span(base, recompute, problem_.microbatches, problem_.model);
+          }
+          if (span.steady <= limit) best = std::min(best, std::max(so_far, span.steady));
+        }
+      }
+    }
+  }
+}
+
 // Puts a stage under `option` in front of every tail.
 template <PipelineDp::Goal goal>
 void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int stages_behind,
@@ -87,14 +138,14 @@ void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int 
   const int turns = problem_.microbatches - 1;
   const double most_work = turns > 0 ? limit / turns : kImpossible;
   const bool is_first_stage = before == 0;
-  const int last = std::min(tail.end - 1, static_cast<int>(problem_.cuts.size()) - 1);
-  const int end_cut = is_first_stage ? 1 : last;
+  const int end_cut =
+      is_first_stage ? 1 : std::min(tail.end, static_cast<int>(problem_.cuts.size()) - 1);
   for (int cut = 0; cut < end_cut; ++cut) {
-    if (work_[at(cut)] > most_work * before) break;
-    if (work_.back() - work_[at(cut)] > most_work * (all - before)) continue;
+    if (head(before, cut) > limit) continue;
     const int first = problem_.cuts[at(cut)];
     double best = into.value[at(cut)];
-    for (int next = std::max(cut + 1, tail.first); next < tail.end; ++next) {
+    const int nearest = problem_.stages_may_be_empty && cut > 0 ? cut : cut + 1;
+    for (int next = std::max(nearest, tail.first); next < tail.end; ++next) {
       const double behind = tail.value[at(next)];
       if (behind >= best) continue;
       const int end = problem_.cuts[at(next)];
@@ -220,8 +271,12 @@ std::optional<Pipeline> PipelineDp::best(double below) {
   for (double slack = kFirstSlack;; slack *= kMoreSlack) {
     const double most = (below - least_traverse) * kJustBelow;
     const double limit = slack > kMostSlack ? most : std::min(most, work_steady * (1 + slack));
-    fastest = pass(Goal::steady, limit);
+    find_heads(limit);
     if (budget_.is_spent()) return best;
+    if (head(problem_.cluster.gpus(), static_cast<int>(problem_.cuts.size()) - 1) <= limit) {
+      fastest = pass(Goal::steady, limit);
+      if (budget_.is_spent()) return best;
+    }
     if (fastest || limit >= most) break;
     lower_bound_ = std::max(lower_bound_, limit + least_traverse);
   }
@@ -235,6 +290,7 @@ std::optional<Pipeline> PipelineDp::best(double below) {
   lower_bound_ = std::max(lower_bound_, least_steady + least_traverse);
   keep(pass(Goal::traverse, least_steady));
   double limit = (below - least_traverse) * kJustBelow;
+  if (limit > least_steady) find_heads(limit);
   while (limit > least_steady && !budget_.is_spent()) {
     const auto found = pass(Goal::traverse, limit);
     if (!found) break;

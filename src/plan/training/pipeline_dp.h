@@ -37,7 +37,8 @@ struct PipelineProblem {
   predict::CostModel model = predict::CostModel::full;
   int microbatches = 1;
   bool stages_may_straddle_nodes = false;
-  std::optional<int> stages;  // exactly so many
+  std::optional<int> stages;         // exactly so many
+  bool stages_may_be_empty = false;  // cuts are cells, and two may fall into one
   std::vector<StageOption*> options;
   std::vector<int>
       cuts;  // where a stage may begin or end, ascending, both ends of the model included
@@ -73,6 +74,10 @@ class PipelineDp {
     int end = 0;
   };
 
+  // For every cut and number of GPUs in front of it, how slow the slowest stage there is at least: with the least recomputation and the
+  // fewest stages that can be behind. What cannot be completed within `limit` is infinite.
+  void find_heads(double limit);
+  double& head(int gpus, int cut);
   std::optional<Pipeline> pass(Goal goal, double limit);
   template <Goal goal>
   void extend(const Table& tail, Table& into, std::size_t option, int stages_behind,
@@ -90,6 +95,8 @@ class PipelineDp {
   std::vector<double> work_;     // least GPU time of the operators before each cut
   std::vector<double> fastest_;  // least time of the operators before each cut, at any degree
   std::vector<Table> tables_;
+  std::vector<double> heads_;
+  int largest_option_ = 1;
   int most_stages_ = 0;
   double lower_bound_ = 0;
   bool is_proved_ = false;

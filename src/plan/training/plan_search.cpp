@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "plan/training/cell_bound.h"
 #include "plan/training/mixed_stage.h"
 #include "plan/training/pipeline_dp.h"
 #include "plan/training/uniform_stage.h"
@@ -17,6 +18,12 @@ namespace {
 using predict::IterationCosts;
 
 constexpr int kCoarseCutsPerGpu = 16;
+constexpr int kMostCoarseCuts = 160;
+constexpr int kFewestCells = 128;
+// Shares of the budget that is left when a phase begins.
+constexpr double kCoarseShare = 0.5;
+constexpr double kMixedShare = 0.5;
+constexpr double kBoundShare = 0.6;
 constexpr int kWindowStrides = 3;  // to both sides of a cut, in strides of the grid before
 
 std::vector<int> grid(int ops, int stride) {
@@ -138,7 +145,8 @@ std::optional<Pipeline> Search::solve(const Attempt& attempt, std::vector<int> c
 
 void Search::search_coarse(Attempt& attempt) {
   const int ops = costs_.ops().size();
-  int stride = std::max(1, ops / (kCoarseCutsPerGpu * costs_.cluster().gpus()));
+  const int coarse = std::min(kCoarseCutsPerGpu * costs_.cluster().gpus(), kMostCoarseCuts);
+  int stride = std::max(1, ops / coarse);
   auto found = solve(attempt, grid(ops, stride));
   while (found && !budget_.is_spent()) {
     const int reach = stride * kWindowStrides;
@@ -158,20 +166,34 @@ bool Search::search_exact(Attempt& attempt) {
   return dp.is_proved();
 }
 
-// With memory relaxed.
+// With memory relaxed: on coarse cells first, then on finer ones, up to single operators.
 void Search::bound(Attempt& attempt) {
-  PipelineProblem relaxed = problem(attempt, grid(costs_.ops().size(), 1));
   std::vector<std::unique_ptr<StageOption>> bounds;
-  if (!attempt.mixed.empty()) relaxed.options.clear();
+  std::vector<StageOption*> options;
   for (const auto& mixed : attempt.mixed) {
     auto bound = mixed->bound();
-    if (bound == nullptr) continue;
-    bounds.push_back(std::move(bound));
-    relaxed.options.push_back(bounds.back().get());
+    if (bound != nullptr) bounds.push_back(std::move(bound));
   }
-  PipelineDp dp{std::move(relaxed), Costing::least, budget_};
-  dp.best(best_us_);
-  attempt.bound_us = std::max(attempt.bound_us, std::min(dp.lower_bound(), best_us_));
+  for (const auto& option : bounds) options.push_back(option.get());
+  if (bounds.empty()) options = problem(attempt, {}).options;
+  const int ops = costs_.ops().size();
+  int stride = std::max(1, ops / kFewestCells);
+  while (!budget_.is_spent() && attempt.bound_us < best_us_) {
+    const std::vector<int> borders = grid(ops, stride);
+    PipelineProblem relaxed = problem(attempt, grid(static_cast<int>(borders.size()) - 1, 1));
+    relaxed.stages_may_be_empty = stride > 1;
+    relaxed.options.clear();
+    std::vector<std::unique_ptr<CellBound>> cells;
+    for (StageOption* option : options) {
+      cells.push_back(std::make_unique<CellBound>(*option, borders));
+      relaxed.options.push_back(cells.back().get());
+    }
+    PipelineDp dp{std::move(relaxed), Costing::least, budget_};
+    dp.best(best_us_);
+    attempt.bound_us = std::max(attempt.bound_us, std::min(dp.lower_bound(), best_us_));
+    if (stride == 1) break;
+    stride = std::max(1, stride / 3);
+  }
 }
 
 TrainingPlan Search::plan() const {
@@ -185,12 +207,14 @@ TrainingPlan Search::plan() const {
 
 Result<PlanAnswer> Search::run() {
   make_attempts();
+  budget_.begin_phase(kCoarseShare);
   for (Attempt& attempt : attempts_) {
     if (attempt.bound_us >= best_us_) continue;
     say(fmt::format("coarse cuts, microbatch {}", attempt.microbatch));
     search_coarse(attempt);
   }
   if (request_.mixes_layouts) {
+    budget_.begin_phase(kMixedShare);
     for (Attempt& attempt : attempts_) {
       add_mixed(attempt);
       attempt.bound_us = 0;
@@ -198,13 +222,15 @@ Result<PlanAnswer> Search::run() {
       search_coarse(attempt);
     }
   }
-  for (Attempt& attempt : attempts_) {
-    if (attempt.bound_us >= best_us_) continue;
-    say(fmt::format("bound, microbatch {}", attempt.microbatch));
-    bound(attempt);
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (attempts_[i].bound_us >= best_us_) continue;
+    say(fmt::format("bound, microbatch {}", attempts_[i].microbatch));
+    budget_.begin_phase(kBoundShare / static_cast<double>(attempts_.size() - i));
+    bound(attempts_[i]);
   }
   std::ranges::stable_sort(attempts_, {}, &Attempt::bound_us);
   bool is_complete = true;
+  budget_.begin_phase(1);
   for (Attempt& attempt : attempts_) {
     if (attempt.bound_us >= best_us_) continue;
     say(fmt::format("all cuts, microbatch {}", attempt.microbatch));
@@ -218,9 +244,10 @@ Result<PlanAnswer> Search::run() {
   PlanAnswer answer;
   answer.plan = plan();
   answer.cost = costs_.plan_unchecked(answer.plan);
-  answer.is_complete = is_complete;
   double bound_us = best_us_;
   for (const Attempt& attempt : attempts_) bound_us = std::min(bound_us, attempt.bound_us);
+  // Among mixed layouts only some were tried.
+  answer.is_complete = is_complete && (!request_.mixes_layouts || bound_us >= best_us_);
   answer.lower_bound_ms = bound_us / 1000.0;
   answer.evaluations = budget_.used();
   return answer;

@@ -44,6 +44,9 @@ class StageOption {
   virtual double work_us(int first, int end) const = 0;
   // The stage with nothing computed again.
   virtual StageBase base(int first, int end, predict::StagePlace place) const = 0;
+  // Links of a stage that begins, or ends, with this operator. Of a mixed stage: at least.
+  virtual double receive_us(int op, bool crosses) const = 0;
+  virtual double send_us(int op, bool crosses) const = 0;
   // Forward time computed again so that the stage fits; kImpossible when it cannot.
   virtual double recompute_us(int first, int end, int stages_behind) = 0;
   // No choice of recomputation that fits takes less.

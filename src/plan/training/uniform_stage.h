@@ -32,6 +32,12 @@ class UniformStage final : public StageOption {
   const StageLayout& layout() const { return layout_; }
   double work_us(int first, int end) const override;
   StageBase base(int first, int end, predict::StagePlace place) const override;
+  double receive_us(int op, bool crosses) const override {
+    return receive_[crosses ? 1 : 0][static_cast<std::size_t>(op)];
+  }
+  double send_us(int op, bool crosses) const override {
+    return send_[crosses ? 1 : 0][static_cast<std::size_t>(op)];
+  }
   double recompute_us(int first, int end, int stages_behind) override;
   double least_recompute_us(int first, int end, int stages_behind) override;
   PlanStage stage(int first, int end, int stages_behind) override;
