@@ -12,6 +12,8 @@
 // Aceso artifact are read too, with full lists (`model_parallel_size_of_each_op`) or with run lengths (`tp_rle`).
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -21,6 +23,11 @@
 #include "formats/input_file.h"
 
 namespace weir::formats {
+
+inline constexpr std::uint64_t kMaxPlanJsonBytes = std::uint64_t{64} << 20;
+inline constexpr int kMostPlanOps = 1'000'000;
+inline constexpr int kMostPlanStages = 100'000;
+inline constexpr int kMostPlanStageGpus = 16'384;
 
 // A plan with what the file says about where it comes from; absent parts are empty or nothing.
 struct PlanDocument {
@@ -33,10 +40,12 @@ struct PlanDocument {
   std::optional<double> memory_limit_mib;
   std::string cost_model;
   TrainingPlan plan;
+  friend bool operator==(const PlanDocument&, const PlanDocument&) = default;
 };
 
 // Every mistake of the file at once. Checks what a plan must hold by itself: stages that follow each
-// other, run lengths that add up, tp x dp = the stage's GPUs, powers of two, a batch that the microbatch divides.
+// other, run lengths that add up, tp x dp = the stage's GPUs, powers of two, a batch that the microbatch
+// divides and a microbatch that every dp divides.
 // Whether operators and measurements exist is for predict/ to say.
 Result<PlanDocument> read_plan_json(InputFile input);
 Result<PlanDocument> read_plan_json(const std::filesystem::path& path);
@@ -45,5 +54,7 @@ Result<PlanDocument> read_plan_json(const std::filesystem::path& path);
 nlohmann::ordered_json stage_json(const PlanStage& stage, int first);
 // The document without its stages, for a writer that has more to say about each.
 nlohmann::ordered_json plan_header_json(const PlanDocument& document);
+// The whole document, as above.
+nlohmann::ordered_json plan_json(const PlanDocument& document);
 
 }  // namespace weir::formats
