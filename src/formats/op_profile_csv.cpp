@@ -161,7 +161,7 @@ std::string choices(std::string_view wrong, const std::set<std::string>& names) 
     std::rotate(order.begin(), at, at + 1);
   }
   const std::size_t shown = std::min(order.size(), kMostNamesShown);
-  const std::string list = fmt::format("{}", fmt::join(order.begin(), order.begin() + shown, ", "));
+  const std::string list = fmt::format("{}", fmt::join(std::span{order}.first(shown), ", "));
   return shown == order.size() ? list : fmt::format("{} and {} more", list, order.size() - shown);
 }
 
