@@ -14,6 +14,9 @@ namespace {
 
 // Rates in units of (time of an average stage / memory limit).
 constexpr double kJointRates[] = {0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 1.4, 2, 3, 5};
+// On large problems a few have to do.
+constexpr int kLargeProblem = 4000;  // operators x GPUs
+constexpr double kFewRates[] = {0.2, 0.45, 0.8, 1.4, 3};
 constexpr double kPlainRates[] = {0.1, 0.3, 1, 2};
 constexpr double kPlainShares[] = {0, 0.2, 1};
 
@@ -275,16 +278,20 @@ MixedStages::MixedStages(const IterationCosts& costs, int gpus, int microbatch,
   find_least_links();
   const double whole = fastest_.sums(0, costs.ops().size()).value;
   const double unit = whole * gpus / costs.cluster().gpus() / limit_mib;
+  const auto add = [&](PriceRule rule) {
+    rule.rate *= unit;
+    priced_.push_back(std::make_unique<PricedPaths>(ops_, rule));
+  };
+  if (costs.ops().size() * costs.cluster().gpus() > kLargeProblem) {
+    for (const double rate : kFewRates) add({.rate = rate, .recomputes = true});
+    return;
+  }
   for (const double rate : kJointRates) {
-    for (const bool counts_workspace : {false, true}) {
-      priced_.push_back(
-          std::make_unique<PricedPaths>(ops_, PriceRule{rate * unit, 1, true, counts_workspace}));
-    }
+    add({.rate = rate, .recomputes = true});
+    add({.rate = rate, .recomputes = true, .counts_workspace = true});
   }
   for (const double rate : kPlainRates) {
-    for (const double share : kPlainShares) {
-      priced_.push_back(std::make_unique<PricedPaths>(ops_, PriceRule{rate * unit, share, false}));
-    }
+    for (const double share : kPlainShares) add({.rate = rate, .share = share});
   }
 }
 

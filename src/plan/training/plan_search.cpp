@@ -19,11 +19,12 @@ using predict::IterationCosts;
 
 constexpr int kCoarseCutsPerGpu = 16;
 constexpr int kMostCoarseCuts = 160;
+constexpr double kCoarseTolerance = 1.05;
 constexpr int kFewestCells = 128;
 // Shares of the budget that is left when a phase begins.
 constexpr double kCoarseShare = 0.5;
-constexpr double kMixedShare = 0.5;
-constexpr double kBoundShare = 0.6;
+constexpr double kBoundShare = 0.5;
+constexpr double kMixedShare = 0.8;
 constexpr int kWindowStrides = 3;  // to both sides of a cut, in strides of the grid before
 
 std::vector<int> grid(int ops, int stride) {
@@ -71,7 +72,7 @@ class Search {
   void search_coarse(Attempt& attempt);
   bool search_exact(Attempt& attempt);
   void bound(Attempt& attempt);
-  std::optional<Pipeline> solve(const Attempt& attempt, std::vector<int> cuts);
+  std::optional<Pipeline> solve(const Attempt& attempt, std::vector<int> cuts, double below);
   void keep(const Attempt& attempt, const std::optional<Pipeline>& found);
   void say(const std::string& what) const {
     if (tell_) tell_({what, best_us_ / 1000.0, 0});
@@ -136,26 +137,28 @@ void Search::keep(const Attempt& attempt, const std::optional<Pipeline>& found) 
   best_microbatch_ = attempt.microbatch;
 }
 
-std::optional<Pipeline> Search::solve(const Attempt& attempt, std::vector<int> cuts) {
+std::optional<Pipeline> Search::solve(const Attempt& attempt, std::vector<int> cuts, double below) {
   PipelineDp dp{problem(attempt, std::move(cuts)), Costing::chosen, budget_};
-  auto found = dp.best(best_us_);
+  auto found = dp.best(below);
   keep(attempt, found);
   return found;
 }
 
+// What looks a little slower on coarse cuts may be the best in the end.
 void Search::search_coarse(Attempt& attempt) {
   const int ops = costs_.ops().size();
   const int coarse = std::min(kCoarseCutsPerGpu * costs_.cluster().gpus(), kMostCoarseCuts);
   int stride = std::max(1, ops / coarse);
-  auto found = solve(attempt, grid(ops, stride));
+  auto found = solve(attempt, grid(ops, stride), best_us_ * kCoarseTolerance);
   while (found && !budget_.is_spent()) {
     const int reach = stride * kWindowStrides;
     stride = std::max(1, stride / 3);
-    auto better = solve(attempt, around(*found, ops, reach, stride));
-    if (better)
+    auto better = solve(attempt, around(*found, ops, reach, stride), found->iteration());
+    if (better) {
       found = std::move(better);
-    else if (stride == 1)
+    } else if (stride == 1) {
       break;
+    }
   }
 }
 
@@ -214,12 +217,9 @@ Result<PlanAnswer> Search::run() {
     search_coarse(attempt);
   }
   if (request_.mixes_layouts) {
-    budget_.begin_phase(kMixedShare);
     for (Attempt& attempt : attempts_) {
       add_mixed(attempt);
       attempt.bound_us = 0;
-      say(fmt::format("mixed layouts, microbatch {}", attempt.microbatch));
-      search_coarse(attempt);
     }
   }
   for (std::size_t i = 0; i < attempts_.size(); ++i) {
@@ -229,6 +229,14 @@ Result<PlanAnswer> Search::run() {
     bound(attempts_[i]);
   }
   std::ranges::stable_sort(attempts_, {}, &Attempt::bound_us);
+  if (request_.mixes_layouts) {
+    budget_.begin_phase(kMixedShare);
+    for (Attempt& attempt : attempts_) {
+      if (attempt.bound_us >= best_us_) continue;
+      say(fmt::format("mixed layouts, microbatch {}", attempt.microbatch));
+      search_coarse(attempt);
+    }
+  }
   bool is_complete = true;
   budget_.begin_phase(1);
   for (Attempt& attempt : attempts_) {
