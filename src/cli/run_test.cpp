@@ -47,6 +47,18 @@ TEST(Weir, AMisspeltCommandIsAnsweredWithTheNearest) {
   EXPECT_EQ(ran.out, "");
 }
 
+TEST(Weir, AServerThatSchedulesIsNotTakenForOneThatObserves) {
+  const Ran ran = weir({"serve", "--mode", "observe", "--kubeconfig", "lab.yaml", "--port", "0"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--mode is \"observe\", expected --engine kubernetes beside it"));
+  EXPECT_THAT(ran.err, HasSubstr("--kubeconfig is \"lab.yaml\""));
+  const Ran other =
+      weir({"serve", "--engine", "kubernetes", "--mode", "schedule", "--policy", "weir"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--mode is \"schedule\", expected observe"));
+  EXPECT_THAT(other.err, HasSubstr("--policy"));
+}
+
 TEST(Weir, TraceNeedsASecondWord) {
   EXPECT_EQ(weir({"trace"}).err,
             "the command after trace is missing, expected one of export, replay, describe, "

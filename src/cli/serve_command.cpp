@@ -137,6 +137,19 @@ Result<Durations> read_durations(const OptionValues& options) {
   return read;
 }
 
+// Nobody should believe that a server only observes when it schedules.
+Diagnostics kubernetes_options_in(const OptionValues& options) {
+  Diagnostics mistakes;
+  if (options.has("mode") && options.text("mode") == "observe")
+    mistakes.add({"", 0, "--mode", "observe", "--engine kubernetes beside it, or schedule"});
+  for (const char* name : {"kubeconfig", "context", "pod-backoff"}) {
+    if (options.is_given(name))
+      mistakes.add(
+          {"", 0, fmt::format("--{}", name), options.text(name), "--engine kubernetes beside it"});
+  }
+  return mistakes;
+}
+
 }  // namespace
 
 CommandSpec serve_spec() {
@@ -255,6 +268,8 @@ CommandSpec serve_spec() {
 
 Result<void> serve_command(const OptionValues& options, Console& console) {
   if (options.text("engine") == "kubernetes") return serve_observing(options, console);
+  if (auto mistakes = kubernetes_options_in(options); !mistakes.empty())
+    return bad_input(std::move(mistakes));
   const auto durations = read_durations(options);
   if (!durations) return tl::unexpected<Error>(durations.error());
   const auto began = std::chrono::steady_clock::now();
@@ -263,6 +278,10 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto state = open_state(options);
   if (!state) return tl::unexpected<Error>(std::move(state.error()));
   control::Store& store = *(*state)->store;
+  if (store.setting(kEngineSetting)) {
+    return bad_input(Diagnostic{"", 0, "--state", "a state folder of a server that observes",
+                                "another folder for this one, or --engine kubernetes"});
+  }
 
   const auto gpus = engine::find_gpus();
   if (!gpus) return tl::unexpected<Error>(gpus.error());

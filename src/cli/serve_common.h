@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/console.h"
 #include "control/api.h"
@@ -42,6 +43,9 @@ class StopSignals {
   sigset_t set_{};
   sigset_t before_{};
 };
+
+// Of a store whose server observes: its engine. Others have none.
+inline constexpr std::string_view kEngineSetting = "engine";
 
 // The folder, its token and its store.
 struct ServedState {

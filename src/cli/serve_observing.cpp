@@ -35,8 +35,6 @@ Diagnostics mistakes_in(const OptionValues& options) {
   return mistakes;
 }
 
-constexpr std::string_view kEngineSetting = "engine";
-
 // A state folder belongs to one kind of server.
 Result<void> claim(control::Store& store) {
   const auto stored = store.setting(kEngineSetting);
