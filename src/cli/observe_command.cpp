@@ -11,6 +11,7 @@
 
 #include "cli/observe_text.h"
 #include "cli/version.h"
+#include "control/live_clock.h"
 #include "engine/kubernetes/kubeconfig.h"
 #include "engine/kubernetes/look_at_cluster.h"
 #include "engine/kubernetes/watched_cluster.h"
@@ -22,10 +23,6 @@ namespace {
 using engine::kubernetes::ClusterCache;
 using engine::kubernetes::SourceState;
 using engine::kubernetes::SourceStatus;
-
-Time now_on_the_wall() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
 
 // Waits for the first look at every kind, and shows that it goes on.
 bool wait_for(const ClusterCache& cache, Duration at_most, Console& console) {
@@ -44,8 +41,9 @@ bool wait_for(const ClusterCache& cache, Duration at_most, Console& console) {
   return cache.wait_until_synced(std::chrono::milliseconds{0});
 }
 
-// One line for each reason, not for each kind.
-tl::unexpected<Error> cannot_read(const std::vector<SourceStatus>& sources, Duration waited) {
+// Says why, a line for each reason.
+tl::unexpected<Error> cannot_read(const std::vector<SourceStatus>& sources, Duration waited,
+                                  Console& console) {
   std::map<std::string, std::string> kinds_by_reason;
   for (const SourceStatus& source : sources) {
     if (source.is_known) continue;
@@ -53,12 +51,12 @@ tl::unexpected<Error> cannot_read(const std::vector<SourceStatus>& sources, Dura
     kinds += (kinds.empty() ? "" : ", ") + std::string{info_of(source.kind).name};
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
-  Diagnostics details;
   for (const auto& [reason, kinds] : kinds_by_reason) {
-    details.add({"", 0, kinds, reason.empty() ? fmt::format("no answer in {} s", seconds) : reason,
-                 "an API server that answers (--timeout waits longer)"});
+    console.err << fmt::format("{}\n  in {} s; --timeout waits longer; not read: {}\n",
+                               reason.empty() ? "the API server does not answer" : reason, seconds,
+                               kinds);
   }
-  return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
+  return tl::unexpected<Error>(Error{ErrorCode::unavailable, {}});
 }
 
 }  // namespace
@@ -122,7 +120,7 @@ Result<void> observe_command(const OptionValues& options, Console& console) {
   engine::kubernetes::ServerSearch search;
   if (options.has("kubeconfig")) search.kubeconfig = options.text("kubeconfig");
   if (options.has("context")) search.context = options.text("context");
-  auto server = engine::kubernetes::find_api_server(search, now_on_the_wall());
+  auto server = engine::kubernetes::find_api_server(search, control::machine_clocks().wall());
   if (!server) return tl::unexpected<Error>(std::move(server.error()));
   observe::ObserveOptions observing;
   observing.predict.longest_backoff = to_seconds(*backoff);
@@ -143,9 +141,9 @@ Result<void> observe_command(const OptionValues& options, Console& console) {
       looker.learn(before == nullptr ? nullptr : *before, after == nullptr ? nullptr : *after);
   });
   cache.start();
-  if (!wait_for(cache, *timeout, console)) return cannot_read(cache.sources(), *timeout);
+  if (!wait_for(cache, *timeout, console)) return cannot_read(cache.sources(), *timeout, console);
   observe::ClusterObjects objects = cache.snapshot();
-  objects.at = now_on_the_wall();
+  objects.at = control::machine_clocks().wall();
   const auto sources = cache.sources();
   cache.stop();
   const std::string version =

@@ -10,6 +10,7 @@
 #include "cli/output_files.h"
 #include "cli/state_folder.h"
 #include "cli/version.h"
+#include "control/live_clock.h"
 #include "formats/cluster_yaml.h"
 #include "formats/workload_yaml.h"
 
@@ -37,8 +38,7 @@ Result<control::ObservedHistory> read_history(const OptionValues& options) {
   const auto nodes = (*reader)->setting(control::kObservedNodesSetting);
   if (!nodes) return tl::unexpected<Error>(nodes.error());
   if (!*nodes) return bad_input(no_history(folder));
-  return control::read_observed_history(
-      **reader, **nodes, std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
+  return control::read_observed_history(**reader, **nodes, control::machine_clocks().wall());
 }
 
 std::string history_text(const control::ObservedHistory& history) {

@@ -114,8 +114,8 @@ Result<void> ClusterLooker::load(const fs::path& file) {
   const json all = json::parse(text.str(), nullptr, false);
   if (!all.is_object() || all.value("schema", 0) != kLearnedSchema || !all.contains("durations") ||
       !all.contains("calibration")) {
-    return tl::unexpected<Error>(file_error(
-        file, "something else", "what weir learnt of a cluster; remove it to begin anew"));
+    return bad_input(Diagnostic{file.string(), 0, "", "something else",
+                                "what weir learnt of a cluster; remove it to begin anew"});
   }
   auto durations = observe::LearnedDurations::from_json(all["durations"].dump(), file.string());
   if (!durations) return tl::unexpected<Error>(std::move(durations.error()));
