@@ -52,15 +52,6 @@ ObservedNode get_node(ByteReader& in) {
   return node;
 }
 
-bool has_room(const NodeState& node, const Shape& shape, GpuMask gpus) {
-  if (gpus.count() != shape.gpu_count) return false;
-  for (int gpu = 0; gpu < kMaxGpusPerNode; ++gpu) {
-    if (gpus.contains(gpu) && node.free_gpu[static_cast<std::size_t>(gpu)] < shape.gpu_share.value)
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool is_observed_state(const State& state) {
@@ -123,7 +114,7 @@ bool read_observed(std::string_view bytes, State& state) {
     if (job.phase == JobPhase::running) {
       const NodeIndex node{static_cast<std::uint32_t>(in.number_up_to(kMostInt32))};
       const GpuMask gpus{static_cast<std::uint16_t>(in.number_up_to(kMostMask))};
-      if (node.value >= state.nodes.size() || !has_room(state.nodes[node.value], shape, gpus))
+      if (node.value >= state.nodes.size() || !have_room(state.nodes[node.value], shape, gpus))
         return false;
       occupy(state.nodes.at_for_write(node.value), shape, gpus);
       job.placements = PlacementList{Placement{node, gpus}};

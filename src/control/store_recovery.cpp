@@ -73,7 +73,7 @@ class Fits {
     const auto placements = what.placements.all();
     return std::all_of(placements.begin(), placements.end(), [&](const Placement& placement) {
       return placement.node.value < state_.nodes.size() &&
-             has_room(state_.nodes[placement.node.value], shape, placement.gpus);
+             have_room(state_.nodes[placement.node.value], shape, placement.gpus);
     });
   }
   bool operator()(const NodeClosed& what) const { return what.node.value < state_.nodes.size(); }
@@ -101,16 +101,6 @@ class Fits {
   bool knows_task(JobId job) const {
     return has_tasks() && state_.knows(job) &&
            state_.job(job).phase != schedule::JobPhase::training;
-  }
-  static bool has_room(const schedule::NodeState& node, const Shape& shape, GpuMask gpus) {
-    if (gpus.count() != shape.gpu_count) return false;
-    for (int gpu = 0; gpu < kMaxGpusPerNode; ++gpu) {
-      if (gpus.contains(gpu) &&
-          (gpu >= node.gpu_count ||
-           node.free_gpu[static_cast<std::size_t>(gpu)] < shape.gpu_share.value))
-        return false;
-    }
-    return true;
   }
   template <class What>
   static constexpr bool is_without_effect() {

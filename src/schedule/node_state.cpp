@@ -69,13 +69,17 @@ bool fits(const NodeState& node, const Shape& shape) {
   return shape.is_cpu_only() || count_gpus_with(node, shape.gpu_share.value) >= shape.gpu_count;
 }
 
-bool is_valid_choice(const NodeState& node, const Shape& shape, GpuMask gpus) {
-  if (!fits(node, shape) || gpus.count() != shape.gpu_count) return false;
+bool have_room(const NodeState& node, const Shape& shape, GpuMask gpus) {
+  if (gpus.count() != shape.gpu_count) return false;
   for (int gpu = 0; gpu < kMaxGpusPerNode; ++gpu) {
     if (gpus.contains(gpu) && node.free_gpu[static_cast<std::size_t>(gpu)] < shape.gpu_share.value)
       return false;
   }
   return true;
+}
+
+bool is_valid_choice(const NodeState& node, const Shape& shape, GpuMask gpus) {
+  return fits(node, shape) && have_room(node, shape, gpus);
 }
 
 void take(NodeState& node, const Shape& shape, GpuMask gpus) {

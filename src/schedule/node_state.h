@@ -58,6 +58,8 @@ void occupy(NodeState& node, const Shape& shape, GpuMask gpus);
 void give_back(NodeState& node, const Shape& shape, GpuMask gpus);
 
 // True when taking exactly these GPUs is allowed: the gate every proposal passes.
+// These GPUs, as many as the shape asks for, have so much free; CPU and memory are not looked at.
+bool have_room(const NodeState& node, const Shape& shape, GpuMask gpus);
 bool is_valid_choice(const NodeState& node, const Shape& shape, GpuMask gpus);
 
 // Common GPU choices. Requires: fits.
