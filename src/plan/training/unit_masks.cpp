@@ -33,7 +33,6 @@ UnitMasks::UnitMasks(const IterationCosts& costs, const OpMeasure* rows, int fir
       MaskRun& before = runs_.back();
       if (ops.units[at(before.first_unit)].kind == it.kind && before.from == from &&
           before.to == to) {
-        // Skip to the end of the whole units of this kind.
         ++before.end_unit;
         continue;
       }
@@ -88,27 +87,22 @@ UnitMasks::Sums UnitMasks::sums() const {
   double open = 0;  // activations of the run of recomputed operators under way
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const MaskRun& run = runs_[i];
-    const int begin = costs_.ops().units[at(run.first_unit)].first;
-    const bool is_last_run = i + 1 == runs_.size();
     for (int copy = 0; copy < run.count(); ++copy) {
+      const int begin = costs_.ops().units[at(run.first_unit + copy)].first;
       const double open_before = open;
       double saved = 0;
       const bool after = bit_after(i, copy);
       for (int offset = run.from; offset < run.to; ++offset) {
-        const bool is_stage_end = is_last_run && copy + 1 == run.count() && offset + 1 == run.to;
-        if (is_stage_end) break;
         const int op = begin + offset;
+        if (op + 1 == end_) break;
         const bool next = offset + 1 < run.to ? has_bit(run.mask, offset + 1) : after;
         bool ends = true;
         if (has_bit(run.mask, offset) && next) {
           const double activation = costs_.measure(rows_, op).activation_mib;
-          const double kept = costs_.kept_mib(op, activation);
           saved += costs_.saved_mib(op, activation);
-          open += kept;
+          open += costs_.kept_mib(op, activation);
           const bool can_end = costs_.ops().traits_of(op).activation_factor == 1;
-          const bool next_ends_stage =
-              is_last_run && copy + 1 == run.count() && offset + 2 == run.to;
-          ends = can_end && (costs_.ops().traits_of(op + 1).starts_block || next_ends_stage);
+          ends = can_end && (costs_.ops().traits_of(op + 1).starts_block || op + 2 == end_);
         }
         if (!ends) continue;
         sums.peak = std::max(sums.peak, open);
