@@ -76,8 +76,9 @@ class PieceSearch {
   int op(int offset) const { return piece_.first_op + offset; }
   double activation(int offset) const { return measures_.of(costs_, op(offset)).activation_mib; }
 
+  // The derived rule takes such an operator as a successor, so a bound has to allow it.
   bool may_recompute(int offset) const {
-    return !costs_.ops().traits_of(op(offset)).never_recomputed;
+    return is_relaxed_ || !costs_.ops().traits_of(op(offset)).never_recomputed;
   }
 
   // `one` goes on with operator `offset`.
