@@ -63,14 +63,13 @@ void MixedPaths::grow(int first, Row& row) {
   const int op = first + static_cast<int>(row.by_end.size());
   const int variants = ops_.variants();
   const int bits = price_.recomputes ? 2 : 1;
-  const bool may_recompute = price_.recomputes && !costs.ops().traits_of(op).never_recomputed;
   std::vector<State> next(at(2 * variants));
   const std::size_t places = row.before.size();
   row.before.resize(places + next.size(), 0);
   for (int v = 0; v < variants; ++v) {
     for (int bit = 0; bit < 2; ++bit) {
       State& state = next[at(2 * v + bit)];
-      if (bit == 1 && !may_recompute) {
+      if (bit >= bits) {
         state.sums.value = kNever;
         continue;
       }

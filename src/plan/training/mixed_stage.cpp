@@ -225,10 +225,9 @@ class MixedBound final : public StageOption {
   int gpus() const override { return all_.ops_.gpus(); }
   double work_us(int first, int end) const override { return all_.fastest_.sums(first, end).value; }
   StageBase base(int first, int end, predict::StagePlace place) const override {
-    const auto& sums = all_.fastest_.sums(first, end);
+    // All as busy: links hide behind what is busy, and another path may have more of it and less to lay out anew.
     return {
-        .busy = sums.busy,
-        .reshard = sums.reshard,
+        .busy = all_.fastest_.sums(first, end).value,
         .links = receive_us(first, place.input_crosses) + send_us(end - 1, place.output_crosses)};
   }
   double receive_us(int op, bool crosses) const override {

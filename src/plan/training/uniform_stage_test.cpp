@@ -29,8 +29,7 @@ void expect_like_full_evaluation(const IterationCosts& costs, UniformStage& opti
   ++counts.moves;
   const auto& place = stage.place;
   const auto plain = costs.stage(stage.first, ops_of(stage), stage.microbatch, place);
-  const StageBase base =
-      option.base(stage.first, stage.end, place.input_crosses, place.output_crosses);
+  const StageBase base = option.base(stage.first, stage.end, place);
   expect_same(base.busy, plain.time.forward + plain.time.backward, "busy");
   expect_same(base.reshard, plain.time.reshard_forward + plain.time.reshard_backward, "reshard");
   expect_same(base.links, plain.time.receive + plain.time.send, "links");
