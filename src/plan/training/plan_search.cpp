@@ -147,7 +147,8 @@ std::optional<Pipeline> Search::solve(const Attempt& attempt, std::vector<int> c
 // What looks a little slower on coarse cuts may be the best in the end.
 void Search::search_coarse(Attempt& attempt) {
   const int ops = costs_.ops().size();
-  const int coarse = std::min(kCoarseCutsPerGpu * costs_.cluster().gpus(), kMostCoarseCuts);
+  const int gpus = costs_.cluster().gpus();
+  const int coarse = std::min(kCoarseCutsPerGpu * gpus, std::max(kMostCoarseCuts, gpus));
   int stride = std::max(1, ops / coarse);
   auto found = solve(attempt, grid(ops, stride), best_us_ * kCoarseTolerance);
   while (found && !budget_.is_spent()) {
