@@ -175,6 +175,21 @@ void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int 
   }
 }
 
+bool PipelineDp::is_in_band(int stages, int gpus) const {
+  if (!problem_.band) return true;
+  return std::abs(stages - gpus * problem_.band->stages_per_gpu) <= problem_.band->width;
+}
+
+void PipelineDp::find_quick_bound(double below) {
+  const double traverse = fastest_.back();
+  const double limit = below - traverse;
+  lower_bound_ = work_bound();
+  find_heads(limit);
+  if (budget_.is_spent()) return;
+  const double steady = head(problem_.cluster.gpus(), static_cast<int>(problem_.cuts.size()) - 1);
+  lower_bound_ = std::max(lower_bound_, std::min(steady, limit) + traverse);
+}
+
 std::optional<Pipeline> PipelineDp::pass(Goal goal, double limit) {
   const int all = problem_.cluster.gpus();
   const int per_node = problem_.cluster.gpus_per_node;
@@ -199,6 +214,7 @@ std::optional<Pipeline> PipelineDp::pass(Goal goal, double limit) {
         const bool is_inside = gpus / per_node == (gpus + size - 1) / per_node;
         if (!is_inside && !problem_.stages_may_straddle_nodes) continue;
         if (problem_.stages && (stages + 1 == *problem_.stages) != (gpus + size == all)) continue;
+        if (!is_in_band(stages + 1, gpus + size)) continue;
         Table& into = table(stages + 1, gpus + size);
         if (into.value.empty() || into.end == 0) {
           clear(into);

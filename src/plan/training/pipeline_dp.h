@@ -32,11 +32,18 @@ struct Pipeline {
   double iteration() const { return steady + traverse; }
 };
 
+// On large clusters: only pipelines in which the number of stages behind grows about evenly with the GPUs behind.
+struct StageBand {
+  double stages_per_gpu = 1;
+  int width = 0;  // stages to both sides
+};
+
 struct PipelineProblem {
   PlanCluster cluster;
   predict::CostModel model = predict::CostModel::full;
   int microbatches = 1;
   bool stages_may_straddle_nodes = false;
+  std::optional<StageBand> band;
   std::optional<int> stages;         // exactly so many
   bool stages_may_be_empty = false;  // cuts are cells, and two may fall into one
   std::vector<StageOption*> options;
@@ -58,6 +65,9 @@ class PipelineDp {
   double lower_bound() const { return lower_bound_; }
   bool is_proved() const { return is_proved_; }
 
+  // Only lower_bound(): quick, and no weaker than the work bound.
+  void find_quick_bound(double below);
+
   // The sum over operators of the least GPU time, spread over all GPUs.
   double work_bound() const;
 
@@ -78,6 +88,7 @@ class PipelineDp {
   // fewest stages that can be behind. What cannot be completed within `limit` is infinite.
   void find_heads(double limit);
   double& head(int gpus, int cut);
+  bool is_in_band(int stages, int gpus) const;
   std::optional<Pipeline> pass(Goal goal, double limit);
   template <Goal goal>
   void extend(const Table& tail, Table& into, std::size_t option, int stages_behind,

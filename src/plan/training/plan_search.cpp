@@ -20,6 +20,9 @@ using predict::IterationCosts;
 constexpr int kCoarseCutsPerGpu = 16;
 constexpr int kMostCoarseCuts = 160;
 constexpr double kCoarseTolerance = 1.05;
+// Above so many GPUs not every mix of stage sizes is searched.
+constexpr int kLargeCluster = 64;
+constexpr int kBandWidth = 4;
 constexpr int kFewestCells = 128;
 // Shares of the budget that is left when a phase begins.
 constexpr double kCoarseShare = 0.5;
@@ -70,6 +73,8 @@ class Search {
   void add_mixed(Attempt& attempt);
   void make_attempts();
   void search_coarse(Attempt& attempt);
+  void search_equal_sizes(Attempt& attempt);
+  bool is_large() const { return costs_.cluster().gpus() > kLargeCluster; }
   bool search_exact(Attempt& attempt);
   void bound(Attempt& attempt);
   std::optional<Pipeline> solve(const Attempt& attempt, std::vector<int> cuts, double below);
@@ -163,6 +168,28 @@ void Search::search_coarse(Attempt& attempt) {
   }
 }
 
+// First the pipelines whose stages all have the same number of GPUs, then those that stray a little from the best of them.
+void Search::search_equal_sizes(Attempt& attempt) {
+  const int ops = costs_.ops().size();
+  const int gpus = costs_.cluster().gpus();
+  const std::vector<int> cuts = grid(ops, std::max(1, ops / std::max(kMostCoarseCuts, gpus)));
+  std::optional<Pipeline> best;
+  for (int size = 1; size <= costs_.cluster().gpus_per_node; size *= 2) {
+    PipelineProblem equal = problem(attempt, cuts);
+    std::erase_if(equal.options, [&](const StageOption* it) { return it->gpus() != size; });
+    if (equal.options.empty()) continue;
+    PipelineDp dp{std::move(equal), Costing::chosen, budget_};
+    auto found = dp.best(best ? best->iteration() : best_us_ * kCoarseTolerance);
+    keep(attempt, found);
+    if (found) best = std::move(found);
+  }
+  if (!best || budget_.is_spent()) return;
+  PipelineProblem near = problem(attempt, cuts);
+  near.band = StageBand{static_cast<double>(best->stages.size()) / gpus, kBandWidth};
+  PipelineDp dp{std::move(near), Costing::chosen, budget_};
+  keep(attempt, dp.best(best->iteration()));
+}
+
 // False when the budget ended it.
 bool Search::search_exact(Attempt& attempt) {
   PipelineDp dp{problem(attempt, grid(costs_.ops().size(), 1)), Costing::chosen, budget_};
@@ -193,7 +220,11 @@ void Search::bound(Attempt& attempt) {
       relaxed.options.push_back(cells.back().get());
     }
     PipelineDp dp{std::move(relaxed), Costing::least, budget_};
-    dp.best(best_us_);
+    if (is_large()) {
+      dp.find_quick_bound(best_us_);
+    } else {
+      dp.best(best_us_);
+    }
     attempt.bound_us = std::max(attempt.bound_us, std::min(dp.lower_bound(), best_us_));
     if (stride == 1) break;
     stride = std::max(1, stride / 3);
@@ -215,7 +246,7 @@ Result<PlanAnswer> Search::run() {
   for (Attempt& attempt : attempts_) {
     if (attempt.bound_us >= best_us_) continue;
     say(fmt::format("coarse cuts, microbatch {}", attempt.microbatch));
-    search_coarse(attempt);
+    is_large() ? search_equal_sizes(attempt) : search_coarse(attempt);
   }
   if (request_.mixes_layouts) {
     for (Attempt& attempt : attempts_) {
@@ -242,6 +273,10 @@ Result<PlanAnswer> Search::run() {
   budget_.begin_phase(1);
   for (Attempt& attempt : attempts_) {
     if (attempt.bound_us >= best_us_) continue;
+    if (is_large()) {
+      is_complete = false;
+      continue;
+    }
     say(fmt::format("all cuts, microbatch {}", attempt.microbatch));
     is_complete = search_exact(attempt) && is_complete;
   }
