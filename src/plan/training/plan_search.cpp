@@ -292,7 +292,7 @@ Result<PlanAnswer> Search::run() {
   for (const Attempt& attempt : attempts_) bound_us = std::min(bound_us, attempt.bound_us);
   // Among mixed layouts only some were tried.
   answer.is_complete = is_complete && (!request_.mixes_layouts || bound_us >= best_us_);
-  answer.lower_bound_ms = bound_us / 1000.0;
+  answer.lower_bound_ms = std::min(bound_us / 1000.0, answer.cost.iteration_ms);
   answer.evaluations = budget_.used();
   return answer;
 }

@@ -97,6 +97,10 @@ class IterationCosts {
   static Result<IterationCosts> make(OpProfile profile, int layers, PlanCluster cluster,
                                      CostOptions options);
 
+  // Points into its own profile: it may move, but a copy would point into the original's.
+  IterationCosts(IterationCosts&&) = default;
+  IterationCosts& operator=(IterationCosts&&) = default;
+
   const ModelOps& ops() const { return ops_; }
   const OpProfile& profile() const { return profile_; }
   const PlanCluster& cluster() const { return cluster_; }
@@ -133,7 +137,7 @@ class IterationCosts {
   // Of a stage of operators [first, end): only one that holds one end of the model and not the other.
   double tied_us(double embedding_mib, int first, int end) const;
 
-  // Requires: every variant the operators use was measured (missing() is empty).
+  // Requires: every variant the operators use was measured (check_plan.h).
   StageCost stage(int first, std::span<const PlanOp> ops, int microbatch, StagePlace place) const;
   // Largest sum of activations computed again at once.
   double peak_recomputed_mib(int first, std::span<const PlanOp> ops, int microbatch) const;

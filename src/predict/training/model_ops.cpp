@@ -2,7 +2,6 @@
 #include "predict/training/model_ops.h"
 
 #include <array>
-#include <map>
 #include <string_view>
 
 namespace weir::predict {
