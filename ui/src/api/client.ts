@@ -3,7 +3,7 @@
 // One function for each call of the control plane that the page makes. An answer that is no success
 // becomes an ApiError, which carries the server's own words.
 import type {
-  ClusterNode, DryRun, Health, History, Job, JobPage, NodeChange, Observation, Overview, Problem, Progress, Story,
+  ClusterNode, DryRun, History, Job, JobPage, NodeChange, Observation, Overview, Problem, Progress, Story,
 } from './types';
 
 export class ApiError extends Error {
@@ -90,12 +90,6 @@ export class ApiClient {
       next: number('X-Weir-Next-Offset'),
       isOver: answer.headers.get('X-Weir-Over') === 'true',
     };
-  }
-
-  // Needs no token, and an unhealthy server answers too.
-  async health(): Promise<Health> {
-    const answer = await this.request('/healthz', {}, [503]);
-    return (await answer.json()) as Health;
   }
 
   // The body of an answer that goes on: server-sent events.

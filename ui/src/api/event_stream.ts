@@ -48,14 +48,9 @@ export class EventParser {
   }
 }
 
-export interface StreamReader {
-  onEvents(events: StreamEvent[]): void;
-  onSign(): void; // anything at all came: an event or a heartbeat
-}
-
 // Reads until the stream ends, however it ends. A stream that is silent for longer than `silence_ms` is
 // given up: heartbeats come every 15 s.
-export async function readEvents(answer: Response, reader: StreamReader, giveUp: AbortController,
+export async function readEvents(answer: Response, onEvents: (events: StreamEvent[]) => void, giveUp: AbortController,
                                  silence_ms = 25_000): Promise<void> {
   const body = answer.body?.getReader();
   if (!body) return;
@@ -68,9 +63,8 @@ export async function readEvents(answer: Response, reader: StreamReader, giveUp:
       if (done) return;
       clearTimeout(watch);
       watch = setTimeout(() => giveUp.abort(), silence_ms);
-      reader.onSign();
       const events = parser.take(decoder.decode(value, { stream: true }));
-      if (events.length > 0) reader.onEvents(events);
+      if (events.length > 0) onEvents(events);
     }
   } finally {
     clearTimeout(watch);

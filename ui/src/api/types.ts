@@ -16,7 +16,6 @@ export type Progress = Schemas['Progress'];
 export type Story = Schemas['Story'];
 export type DryRun = Schemas['DryRun'];
 export type Problem = Schemas['Problem'];
-export type Health = Schemas['Health'];
 export type Observation = Schemas['Observation'];
 export type PendingWorkload = Schemas['PendingWorkload'];
 export type SuggestedChange = Schemas['SuggestedChange'];

@@ -136,7 +136,7 @@ class Live {
       const tooLong = setTimeout(() => giveUp.abort(), silence);
       const answer = await bound.stream(`/v1/events?last=${earlier}`, resume, giveUp.signal);
       clearTimeout(tooLong);
-      const reading = readEvents(answer, { onSign: () => undefined, onEvents: (events) => this.hear(events) }, giveUp, silence);
+      const reading = readEvents(answer, (events) => this.hear(events), giveUp, silence);
       reading.catch(() => undefined).finally(() => giveUp.abort());
       if (this.revision < 0) await this.loadAll(mine, bound);
       await this.follow(mine, bound, giveUp.signal);
