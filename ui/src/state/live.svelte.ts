@@ -6,7 +6,7 @@
 // that nobody sees lets go of its connection: a browser has few of them for all its tabs.
 import { ApiError, type ApiClient } from '../api/client';
 import { readEvents, type StreamEvent } from '../api/event_stream';
-import type { ClusterNode, Job, Overview } from '../api/types';
+import type { ClusterNode, Job, JobPage, Overview } from '../api/types';
 import { clock } from './clock.svelte';
 import { JobBook } from './job_book';
 import { session } from './session.svelte';
@@ -133,12 +133,8 @@ class Live {
     const bound = api.until(giveUp.signal);
     try {
       const resume: Record<string, string> = this.lastEvent === '' ? {} : { 'Last-Event-ID': this.lastEvent };
-      const tooLong = setTimeout(() => giveUp.abort(), silence);
-      const answer = await bound.stream(`/v1/events?last=${earlier}`, resume, giveUp.signal);
-      clearTimeout(tooLong);
-      const reading = readEvents(answer, (events) => this.hear(events), giveUp, silence);
-      reading.catch(() => undefined).finally(() => giveUp.abort());
-      if (this.revision < 0) await this.loadAll(mine, bound);
+      // At the same time: what comes first is shown first. Changes are followed once both are there, so none is missed.
+      await Promise.all([this.listen(bound, resume, giveUp), this.revision < 0 ? this.loadAll(mine, bound) : undefined]);
       await this.follow(mine, bound, giveUp.signal);
       this.lost(mine, document.hidden ? 'The tab was in the background.' : 'The server has ended the connection.');
     } catch (error) {
@@ -146,6 +142,15 @@ class Live {
     } finally {
       giveUp.abort();
     }
+  }
+
+  // Returns when the events have begun; they are read until the connection ends.
+  private async listen(api: ApiClient, resume: Record<string, string>, giveUp: AbortController): Promise<void> {
+    const tooLong = setTimeout(() => giveUp.abort(), silence);
+    const answer = await api.stream(`/v1/events?last=${earlier}`, resume, giveUp.signal);
+    clearTimeout(tooLong);
+    const reading = readEvents(answer, (events) => this.hear(events), giveUp, silence);
+    reading.catch(() => undefined).finally(() => giveUp.abort());
   }
 
   // Fetches what has changed, again and again, until the connection ends.
@@ -201,20 +206,26 @@ class Live {
     // Progress is in the jobs; it would crowd out what was decided.
     this.heard.push(...events.filter(({ type }) => type !== 'job_observed').slice(-mostActivity));
     if (this.heard.length > mostActivity) this.heard.splice(0, this.heard.length - mostActivity);
+    this.publishFirst();
     this.wake();
   }
 
   // The newest jobs at once, the others meanwhile.
   private async loadAll(mine: number, api: ApiClient): Promise<void> {
-    const first = await api.jobs({ limit: 200 });
-    if (mine !== this.generation) return;
-    this.book.clear();
-    this.takeUnknown(first.jobs);
-    this.isLoading = first.next !== undefined;
-    await this.fetchFigures(mine, api);
+    const [first] = await Promise.all([this.loadNewest(mine, api), this.fetchFigures(mine, api)]);
     if (mine !== this.generation) return;
     this.revision = first.revision;
     if (first.next !== undefined) void this.loadOlder(mine, api, first.next);
+  }
+
+  private async loadNewest(mine: number, api: ApiClient): Promise<JobPage> {
+    const first = await api.jobs({ limit: 200 });
+    if (mine !== this.generation) return first;
+    this.book.clear();
+    this.takeUnknown(first.jobs);
+    this.isLoading = first.next !== undefined;
+    this.publishFirst();
+    return first;
   }
 
   private async loadOlder(mine: number, api: ApiClient, after: number): Promise<void> {
@@ -285,6 +296,11 @@ class Live {
     this.figuresAt = Date.now();
     this.overview = overview;
     if (nodes) this.nodes = nodes;
+  }
+
+  // The first decisions at once, as soon as there are jobs to name in them; later ones with what has changed.
+  private publishFirst(): void {
+    if (this.activity.length === 0 && this.jobs.length > 0) this.publishActivity();
   }
 
   private publishActivity(): void {

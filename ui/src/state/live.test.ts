@@ -26,6 +26,7 @@ class PlayedServer {
   changed: Job[] = [];
   asked: string[] = [];
   isMute = false; // takes requests and answers none
+  muted = ''; // likewise, of this path alone
   isDown = false;
   streams: ReadableStreamDefaultController<Uint8Array>[] = [];
 
@@ -34,7 +35,7 @@ class PlayedServer {
     this.asked.push(url.pathname + url.search);
     if (this.isDown) throw new TypeError('fetch failed');
     if (url.pathname === '/v1/events') return this.stream(request.signal!);
-    if (this.isMute) return new Promise((_, refuse) => request.signal!.addEventListener('abort', () => refuse(request.signal!.reason)));
+    if (this.isMute || url.pathname === this.muted) return new Promise((_, refuse) => request.signal!.addEventListener('abort', () => refuse(request.signal!.reason)));
     if (url.pathname === '/v1/overview') return Response.json({ at: Date.now() / 1000 });
     return Response.json(this.page(url.searchParams));
   };
@@ -91,6 +92,25 @@ test('loads the newest jobs, and every job that is not over, and stops when ther
   expect(live.jobs.length).toBeLessThanOrEqual(live.book.most);
   expect(live.book.isPartial).toBe(true);
   expect(server.asked.filter((path) => path.includes('after=')).length).toBeLessThan(40);
+});
+
+test('shows the jobs and what was decided while the figures are awaited, and the figures while the jobs are', async () => {
+  server.jobs = [job(1, 'running')];
+  server.muted = '/v1/overview';
+  live.start();
+  await pass(0.1);
+  server.say('id: 9\nevent: job_released\ndata: {"seq":9}\n\n');
+  await pass(0.1);
+  expect(live.jobs.map(({ id }) => id)).toEqual([1]);
+  expect(live.activity.map(({ seq }) => seq)).toEqual([9]);
+  expect(live.overview).toBeNull();
+  expect(live.isConnected).toBe(false);
+  live.stop();
+  server.muted = '/v1/jobs';
+  live.start();
+  await pass(0.1);
+  expect(live.overview).not.toBeNull();
+  expect(live.jobs).toEqual([]);
 });
 
 test('an event makes it look what has changed', async () => {
