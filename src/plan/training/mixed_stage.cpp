@@ -277,9 +277,9 @@ MixedStages::MixedStages(const IterationCosts& costs, int gpus, int microbatch,
   find_least_links();
   const double whole = fastest_.sums(0, costs.ops().size()).value;
   const double unit = whole * gpus / costs.cluster().gpus() / limit_mib;
-  const auto add = [&](PriceRule rule) {
-    rule.rate *= unit;
-    priced_.push_back(std::make_unique<PricedPaths>(ops_, rule));
+  const auto add = [&](PriceRule price) {
+    price.rate *= unit;
+    priced_.push_back(std::make_unique<PricedPaths>(ops_, price));
   };
   if (costs.ops().size() * costs.cluster().gpus() > kLargeProblem) {
     for (const double rate : kFewRates) add({.rate = rate, .recomputes = true});
