@@ -13,7 +13,10 @@
 #include "cli/log_commands.h"
 #include "cli/observe_command.h"
 #include "cli/observed_inputs.h"
+#include "cli/plan_command.h"
+#include "cli/planning_options.h"
 #include "cli/policies_command.h"
+#include "cli/predict_command.h"
 #include "cli/published_command.h"
 #include "cli/run_job_command.h"
 #include "cli/serve_command.h"
@@ -402,6 +405,8 @@ std::vector<Command> all_commands() {
       {observe_spec(), observe_command},
       {run_job_spec(), run_job_command},
       {simulate_spec(), simulate_command},
+      {plan_spec(), plan_command},
+      {predict_spec(), predict_command},
       {explain_spec(), explain_command},
       {trace_describe_spec(), trace_describe_command},
       {trace_convert_spec(), trace_convert_command},

@@ -18,6 +18,13 @@ extern "C" void on_interrupt(int) {
   ::_exit(static_cast<int>(ExitCode::interrupted));
 }
 
+std::atomic<bool> noted_interrupt{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch no other");
+
+extern "C" void on_first_interrupt(int signal) {
+  if (noted_interrupt.exchange(true)) on_interrupt(signal);
+}
+
 }  // namespace
 
 void exit_on_interrupt() {
@@ -37,6 +44,22 @@ HoldInterrupts::HoldInterrupts() {
 
 HoldInterrupts::~HoldInterrupts() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+CatchInterrupt::CatchInterrupt() {
+  noted_interrupt = false;
+  struct sigaction action {};
+  action.sa_handler = on_first_interrupt;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &before_);
+}
+
+CatchInterrupt::~CatchInterrupt() {
+  sigaction(SIGINT, &before_, nullptr);
+}
+
+const std::atomic<bool>& CatchInterrupt::is_interrupted() const {
+  return noted_interrupt;
 }
 
 }  // namespace weir::cli

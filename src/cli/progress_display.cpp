@@ -42,6 +42,18 @@ void ProgressDisplay::advance(std::string_view what, std::uint64_t done, std::ui
   }
 }
 
+void ProgressDisplay::tell(std::string_view what) {
+  const std::lock_guard lock{mutex_};
+  if (is_terminal_) {
+    err_ << fmt::format("\r{}\x1b[K", what) << std::flush;
+    has_bar_ = true;
+    return;
+  }
+  if (now_() - shown_at_ < kLogLine) return;
+  shown_at_ = now_();
+  err_ << what << "\n" << std::flush;
+}
+
 void ProgressDisplay::draw_bar(std::string_view what, std::uint64_t total) {
   const auto filled = static_cast<std::size_t>(kBarWidth * done_ / total);
   err_ << fmt::format("\r{} [{}{}] {}/{}{}\x1b[K", what, std::string(filled, '#'),

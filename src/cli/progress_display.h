@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How far long work is, on standard error: a bar on a terminal, redrawn at most ten times a second;
-// a line every few seconds in a log; nothing at all for work that is over at once.
+// a line every few seconds in a log; nothing at all for work that is over at once. Work of unknown
+// length tells in words where it is.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,8 @@ class ProgressDisplay final : public ProgressSink {
   ~ProgressDisplay() override;
 
   void advance(std::string_view what, std::uint64_t done, std::uint64_t total) override;
+  // What is being done now, in place of a bar.
+  void tell(std::string_view what);
 
  private:
   void draw_bar(std::string_view what, std::uint64_t total);
