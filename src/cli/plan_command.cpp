@@ -3,39 +3,75 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ostream>
 #include <utility>
 
+#include "cli/infeasible_text.h"
 #include "cli/interrupts.h"
 #include "cli/plan_output.h"
 #include "cli/planning_setup.h"
 #include "cli/progress_display.h"
 #include "formats/quantity_text.h"
+#include "plan/training/advice.h"
+#include "plan/training/feasibility.h"
 #include "report/plan_tables.h"
 
 namespace weir::cli {
 namespace {
 
-using Clock = plan::SearchBudget::Clock;
+using plan::PlanAnswer;
+using plan::SearchBudget;
+using Clock = SearchBudget::Clock;
 
-// Of --budget: the rest is for printing and writing.
+// Of --budget. What is left is for printing and writing.
 constexpr double kSearchShare = 0.9;
+constexpr double kShareBeforeAdvice = 0.75;
+// A search on the side looks at so many stages, or at this part of what the search itself took.
+constexpr std::uint64_t kFewEvaluations = 1'000'000;
+constexpr std::uint64_t kPartForAdvice = 16;
 
-plan::SearchBudget search_budget(const OptionValues& options, Clock::time_point start,
-                                 const CatchInterrupt& interrupt) {
-  plan::SearchBudget budget;
-  budget.interrupted = &interrupt.is_interrupted();
-  const bool has_evaluations = options.has("evaluations");
-  if (has_evaluations)
-    budget.evaluations = static_cast<std::uint64_t>(options.integer("evaluations"));
-  if (!has_evaluations || options.is_given("budget")) {
-    const Duration whole = *formats::parse_duration(options.text("budget"));
-    budget.deadline = start + std::chrono::duration_cast<Clock::duration>(whole * kSearchShare);
-  }
-  return budget;
+// People are told what would help; programs that ask for the plan are not kept waiting.
+bool wants_advice(const OptionValues& options) {
+  return !options.flag("json") || options.has("report") || options.flag("explain");
 }
+
+class Budgets {
+ public:
+  Budgets(const OptionValues& options, Clock::time_point start, const CatchInterrupt& interrupt)
+      : options_{options}, start_{start}, interrupt_{interrupt} {}
+
+  SearchBudget search() const {
+    SearchBudget budget = until(wants_advice(options_) ? kShareBeforeAdvice : kSearchShare);
+    if (options_.has("evaluations"))
+      budget.evaluations = static_cast<std::uint64_t>(options_.integer("evaluations"));
+    return budget;
+  }
+
+  // For one of several searches after one that took `evaluations`.
+  SearchBudget on_the_side(std::uint64_t evaluations) const {
+    SearchBudget budget = until(kSearchShare);
+    budget.evaluations = std::max(kFewEvaluations, evaluations / kPartForAdvice);
+    return budget;
+  }
+
+ private:
+  SearchBudget until(double share) const {
+    SearchBudget budget;
+    budget.interrupted = &interrupt_.is_interrupted();
+    if (!options_.has("evaluations") || options_.is_given("budget")) {
+      const Duration whole = *formats::parse_duration(options_.text("budget"));
+      budget.deadline = start_ + std::chrono::duration_cast<Clock::duration>(whole * share);
+    }
+    return budget;
+  }
+
+  const OptionValues& options_;
+  Clock::time_point start_;
+  const CatchInterrupt& interrupt_;
+};
 
 std::string news_text(const plan::SearchNews& news) {
   const std::string best = std::isfinite(news.best_ms)
@@ -44,7 +80,7 @@ std::string news_text(const plan::SearchNews& news) {
   return fmt::format("searching: {}, {}", news.what, best);
 }
 
-formats::PlanDocument document_of(const PlanSetup& setup, TrainingPlan plan) {
+formats::PlanDocument document_of(const PlanSetup& setup, const TrainingPlan& plan) {
   formats::PlanDocument document;
   document.database = setup.model.profile.database;
   document.model = setup.model.profile.model;
@@ -54,8 +90,22 @@ formats::PlanDocument document_of(const PlanSetup& setup, TrainingPlan plan) {
   document.gpus_per_node = setup.cluster.gpus_per_node;
   document.memory_limit_mib = setup.cluster.memory_mib;
   document.cost_model = to_string(setup.cost_options.model);
-  document.plan = std::move(plan);
+  document.plan = plan;
   return document;
+}
+
+Result<void> tell_why_not(const OptionValues& options, const predict::IterationCosts& costs,
+                          const plan::PlanRequest& request, const Budgets& budgets,
+                          const CatchInterrupt& interrupt, bool is_search_cut_short,
+                          Console& console) {
+  if (is_search_cut_short && !interrupt.is_interrupted())
+    return tl::unexpected(too_short_error(options));
+  const auto why = plan::why_infeasible(costs, request, budgets.on_the_side(0));
+  if (!interrupt.is_interrupted())
+    return tl::unexpected(infeasible_error(options, costs.cluster(), why));
+  console.err << "weir: interrupted before there was any plan\n";
+  console.exit_code = static_cast<int>(ExitCode::interrupted);
+  return {};
 }
 
 }  // namespace
@@ -66,20 +116,33 @@ Result<void> plan_command(const OptionValues& options, Console& console) {
   if (!setup) return tl::unexpected(setup.error());
   const auto costs = setup->model.costs(setup->cluster, setup->cost_options);
   if (!costs) return tl::unexpected(costs.error());
+  if (const auto why = plan::obviously_infeasible(*costs, setup->request))
+    return tl::unexpected(infeasible_error(options, setup->cluster, *why));
   const CatchInterrupt interrupt;
-  plan::SearchBudget budget = search_budget(options, start, interrupt);
-  auto answer = [&] {
-    ProgressDisplay progress{console.err, console.err_is_terminal};
-    return plan::search_plan(*costs, setup->request, budget,
-                             [&](const plan::SearchNews& news) { progress.tell(news_text(news)); });
-  }();
-  if (!answer) return tl::unexpected(answer.error());
+  const Budgets budgets{options, start, interrupt};
+  SearchBudget budget = budgets.search();
+  ProgressDisplay progress{console.err, console.err_is_terminal};
+  const auto answer =
+      plan::search_plan(*costs, setup->request, budget,
+                        [&](const plan::SearchNews& news) { progress.tell(news_text(news)); });
+  if (!answer && answer.error().code != ErrorCode::infeasible)
+    return tl::unexpected(answer.error());
+  if (!answer) {
+    progress.tell("searching for what would make a plan possible");
+    return tell_why_not(options, *costs, setup->request, budgets, interrupt, budget.is_spent(),
+                        console);
+  }
   const std::chrono::duration<double> passed = Clock::now() - start;
-  const formats::PlanDocument document = document_of(*setup, std::move(answer->plan));
-  const report::PlanView view{*costs, document, answer->cost,
-                              report::SearchFigures{answer->lower_bound_ms, passed.count(),
-                                                    answer->evaluations, answer->is_complete},
-                              std::nullopt};
+  const formats::PlanDocument document = document_of(*setup, answer->plan);
+  report::PlanView view{*costs, document, answer->cost,
+                        report::SearchFigures{answer->lower_bound_ms, passed.count(),
+                                              answer->evaluations, answer->is_complete}};
+  if (wants_advice(options)) {
+    progress.tell("searching for what would help");
+    view.advice = plan::what_would_help(*costs, setup->request, answer->plan,
+                                        budgets.on_the_side(answer->evaluations));
+  }
+  progress.wipe();
   if (interrupt.is_interrupted()) {
     console.err << "weir: interrupted; this is the best plan so far\n";
     console.exit_code = static_cast<int>(ExitCode::interrupted);

@@ -4,13 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include "formats/input_ranges.h"
+
 namespace weir::cli {
 namespace {
 
 constexpr double kMostNodes = 65'536;
 constexpr double kMostGpusPerNode = 64;
 constexpr double kMostMicrobatch = 65'536;
-constexpr double kMostBatch = 1e9;
 constexpr double kMostEvaluations = 1e15;
 constexpr double kMostLayers = 100'000;
 
@@ -120,7 +121,7 @@ std::vector<OptionSpec> search_options() {
        .unit = "samples",
        .default_text = "1024",
        .least = 1,
-       .most = kMostBatch,
+       .most = static_cast<double>(formats::kMostGlobalBatch),
        .help = "Samples of one iteration, over all GPUs."},
       {.name = "microbatches",
        .type = OptionType::integer_list,

@@ -100,7 +100,7 @@ Result<void> predict_command(const OptionValues& options, Console& console) {
   if (cluster.memory_mib > 0) document->memory_limit_mib = cluster.memory_mib;
   document->cost_model = to_string(kind);
   const predict::PlanCost cost = costs->plan_unchecked(document->plan);
-  return publish_plan(options, {*costs, *document, cost, std::nullopt, std::nullopt}, console);
+  return publish_plan(options, {*costs, *document, cost}, console);
 }
 
 }  // namespace weir::cli

@@ -26,7 +26,13 @@ ProgressDisplay::ProgressDisplay(std::ostream& err, bool is_terminal,
       shown_at_{start_} {}
 
 ProgressDisplay::~ProgressDisplay() {
+  wipe();
+}
+
+void ProgressDisplay::wipe() {
+  const std::lock_guard lock{mutex_};
   if (has_bar_) err_ << "\r\x1b[K" << std::flush;
+  has_bar_ = false;
 }
 
 void ProgressDisplay::advance(std::string_view what, std::uint64_t done, std::uint64_t total) {

@@ -26,12 +26,13 @@ class ProgressDisplay final : public ProgressSink {
       std::function<Clock::time_point()> now = [] { return Clock::now(); });
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
-  // Wipes the bar: what comes next starts on a clean line.
+  // Wipes what is on the line: what comes next starts on a clean one.
   ~ProgressDisplay() override;
 
   void advance(std::string_view what, std::uint64_t done, std::uint64_t total) override;
   // What is being done now, in place of a bar.
   void tell(std::string_view what);
+  void wipe();
 
  private:
   void draw_bar(std::string_view what, std::uint64_t total);

@@ -17,6 +17,8 @@ using predict::StageTime;
 
 constexpr std::size_t kBarWidth = 40;
 constexpr std::size_t kLayoutsShown = 3;
+constexpr double kNoGap = 0.005;  // percent
+constexpr double kLargestGapTold = 25;
 
 std::string share(double part, double whole) {
   return fmt::format("{:.1f}", whole > 0 ? part / whole * 100 : 0);
@@ -70,6 +72,14 @@ std::string recomputed_of(const PlanStage& stage) {
 
 std::string of_limit(const PlanView& view, double mib) {
   return view.limit_mib() ? share(mib, *view.limit_mib()) : "-";
+}
+
+std::string gain_words(const plan::Advice& advice, double now_ms) {
+  constexpr double kNothing = 0.05;  // percent
+  if (!advice.at_most_ms) return advice.obstacle;
+  const double percent = (1 - *advice.at_most_ms / now_ms) * 100;
+  if (percent < kNothing) return advice.is_complete ? "none" : "none found in a short search";
+  return fmt::format("{}{:.1f} % less time", advice.is_complete ? "" : "at least ", percent);
 }
 
 }  // namespace
@@ -135,7 +145,7 @@ Table stage_table(const PlanView& view) {
 }
 
 Table time_table(const PlanView& view) {
-  Table table{"Where an iteration's time goes, %",
+  Table table{"Where an iteration's time goes, % (* paces the pipeline)",
               {{"stage"},
                {"paces ms"},
                {"compute"},
@@ -182,12 +192,12 @@ Table memory_table(const PlanView& view) {
   return table;
 }
 
-std::string memory_bars(const PlanView& view) {
+std::string memory_bars(const PlanView& view, std::size_t most) {
   const double whole = view.limit_mib().value_or(view.cost.largest_memory_mib);
   std::string text = view.limit_mib() ? fmt::format("Memory of each GPU, limit {} MiB\n",
                                                     with_commas(*view.limit_mib(), 0))
                                       : "Memory of each GPU; no limit is known (--memory)\n";
-  for (std::size_t i = 0; i < view.cost.stages.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(most, view.cost.stages.size()); ++i) {
     const double total = view.cost.stages[i].memory.total();
     const double filled = std::clamp(total / whole, 0.0, 1.0) * static_cast<double>(kBarWidth);
     const auto marks = static_cast<std::size_t>(filled);
@@ -212,16 +222,29 @@ std::vector<std::string> memory_warnings(const PlanView& view) {
   return warnings;
 }
 
+Table advice_table(const PlanView& view) {
+  Table table{
+      "What would help", {{"change", Align::left}, {"iteration ms"}, {"gain", Align::left}}, {}};
+  for (const plan::Advice& advice : view.advice) {
+    table.rows.push_back({advice.change,
+                          advice.at_most_ms ? with_commas(*advice.at_most_ms, 1) : "-",
+                          gain_words(advice, view.cost.iteration_ms)});
+  }
+  return table;
+}
+
 std::string plan_headline(const PlanView& view) {
   std::string text =
       fmt::format("An iteration takes {} ms: {} samples/s.", with_commas(view.cost.iteration_ms, 1),
                   with_commas(view.samples_per_s(), 2));
   if (!view.search) return text;
-  const double gap =
-      (view.cost.iteration_ms / std::max(view.search->lower_bound_ms, 1e-9) - 1) * 100;
-  text += gap < 0.005
-              ? " No plan of the space searched is faster."
-              : fmt::format(" That is proved to be at most {:.2f} % above the best possible.", gap);
+  const double bound = view.search->lower_bound_ms;
+  const double gap = (view.cost.iteration_ms / std::max(bound, 1e-9) - 1) * 100;
+  if (gap < kNoGap) return text + " No plan of the space searched is faster.";
+  if (gap > kLargestGapTold)
+    return text + fmt::format(" No plan takes less than {} ms; that is all that is proved.",
+                              with_commas(bound, 1));
+  text += fmt::format(" That is proved to be at most {:.2f} % above the best possible.", gap);
   return text;
 }
 

@@ -35,10 +35,13 @@ Table stage_table(const PlanView& view);
 Table time_table(const PlanView& view);
 // What fills the memory of a GPU.
 Table memory_table(const PlanView& view);
-// A bar for each stage against the limit.
-std::string memory_bars(const PlanView& view);
+// A bar for each stage against the limit; of the first `most` stages.
+std::string memory_bars(const PlanView& view, std::size_t most);
 // The stages over the limit, in words; empty when there are none.
 std::vector<std::string> memory_warnings(const PlanView& view);
+
+// What would help, and by how much.
+Table advice_table(const PlanView& view);
 
 // The result in a sentence or two.
 std::string plan_headline(const PlanView& view);

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "formats/training_plan_json.h"
+#include "plan/training/advice.h"
 #include "predict/training/iteration_costs.h"
 
 namespace weir::report {
@@ -23,8 +25,9 @@ struct PlanView {
   const predict::IterationCosts& costs;
   const formats::PlanDocument& document;
   const predict::PlanCost& cost;
-  std::optional<SearchFigures> search;  // nothing for a plan that came from a file
-  std::optional<double> grid_ms;        // the best plan that splits every stage alike
+  std::optional<SearchFigures> search{};  // nothing for a plan that came from a file
+  std::optional<double> grid_ms{};        // the best plan that splits every stage alike
+  std::vector<plan::Advice> advice{};     // empty when nobody asked
 
   const TrainingPlan& plan() const { return document.plan; }
   int microbatches() const { return document.plan.batch / document.plan.microbatch; }

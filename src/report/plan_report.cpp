@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "formats/json_text.h"
+#include "report/pipeline_timeline.h"
+#include "report/plan_json.h"
+#include "report/plan_tables.h"
+#include "report/report_data.h"
+#include "report/stage_memory_plot.h"
+#include "report/svg_axes.h"
+
+namespace weir::report {
+namespace {
+
+constexpr std::size_t kMostSpansOnAPage = 4000;
+
+std::string timeline_figure(const PlanView& view) {
+  const PipelineTimeline timeline = pipeline_timeline(view, kMostSpansOnAPage);
+  const bool is_whole = 2 * timeline.shown_at_each_end >= timeline.microbatches;
+  const std::string explanation = fmt::format(
+      "One forward pass, one backward pass (1F1B){}. Drawn with the predicted times the schedule "
+      "takes {} ms; the cost model says {} ms. White is waiting. Hover for what it is.",
+      is_whole ? "" : ": the start and the end of an iteration, what lies between repeats",
+      with_commas(timeline.total_ms, 1), with_commas(view.cost.iteration_ms, 1));
+  return figure("Time line", explanation, timeline_svg(timeline), timeline_table(timeline));
+}
+
+std::string memory_figure(const PlanView& view) {
+  std::string explanation = "What fills the memory of a GPU in each stage.";
+  if (view.limit_mib()) {
+    explanation +=
+        fmt::format(" The red line is the limit, {} MiB.", with_commas(*view.limit_mib(), 0));
+  }
+  for (const std::string& warning : memory_warnings(view)) explanation += " Note: " + warning + ".";
+  return figure("Memory", explanation, stage_memory_svg(view), memory_table(view));
+}
+
+std::string data_of(const ReportHeader& header, const PlanView& view) {
+  PlanView same_every_time = view;
+  if (same_every_time.search) same_every_time.search->seconds.reset();
+  return report_data(formats::json_text(plan_json(same_every_time), formats::JsonLayout::compact),
+                     header);
+}
+
+}  // namespace
+
+std::string plan_report(const ReportHeader& header, const PlanView& view) {
+  std::string content =
+      fmt::format("<style>{}{}</style>\n", timeline_style(), stage_memory_style());
+  content += "<h2>The plan</h2>\n" + to_html(stage_table(view));
+  content += to_html(time_table(view));
+  content += timeline_figure(view);
+  content += memory_figure(view);
+  if (!view.advice.empty()) content += "<h2>What would help</h2>\n" + to_html(advice_table(view));
+  return page(
+      header, view.search ? "Which plan is fastest?" : "What does this plan cost?",
+      plan_headline(view), content,
+      "Predicted from measurements of single operators. Hover over a bar for what it stands "
+      "for.",
+      data_of(header, view));
+}
+
+}  // namespace weir::report
