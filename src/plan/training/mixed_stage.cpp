@@ -17,8 +17,8 @@ constexpr double kJointRates[] = {0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 1.4, 2, 3, 5
 // On large problems a few have to do.
 constexpr int kLargeProblem = 4000;  // operators x GPUs
 constexpr double kFewRates[] = {0.2, 0.45, 0.8, 1.4, 3};
-constexpr double kPlainRates[] = {0.1, 0.3, 1, 2};
-constexpr double kPlainShares[] = {0, 0.2, 1};
+constexpr double kPlainRates[] = {0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3};
+constexpr double kPlainShares[] = {0, 0.2, 0.5, 1};
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);

@@ -74,10 +74,9 @@ StageSpan DraftBook::span(int size, const DraftStage& it, int stages_behind, int
   const int per_node = costs_.cluster().gpus_per_node;
   const double recompute = option.recompute_us(it.first, it.end, stages_behind);
   if (recompute == kImpossible) return {kImpossible, kImpossible};
-  const StageBase base =
-      option.base(it.first, it.end,
-                  {stages_behind, gpus_before > 0 && gpus_before % per_node == 0,
-                   (gpus_before + option.gpus()) % per_node == 0});
+  const StageBase base = option.base(it.first, it.end,
+                                     {stages_behind, gpus_before > 0 && gpus_before % per_node == 0,
+                                      (gpus_before + option.gpus()) % per_node == 0});
   return stage_span(base, recompute, microbatches(size), costs_.options().model);
 }
 
