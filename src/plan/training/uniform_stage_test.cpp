@@ -96,6 +96,63 @@ TEST(UniformStage, EqualsTheFullEvaluationInTheFullModelWithItsOwnChoice) {
   EXPECT_EQ(look_at_random_stages(CostModel::full, RecomputeRule::own, 200, 100).moves, 20'000);
 }
 
+// A plan of stages spread alike, changed one cut or one layout at a time.
+struct MovedStage {
+  int end = 0;
+  std::size_t option = 0;
+};
+
+TEST(UniformStage, PlansAddUpAfterEveryMove) {
+  int moves = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SeededRng rng{seed};
+    const CostModel model = seed % 2 == 0 ? CostModel::published : CostModel::full;
+    const IterationCosts costs = random_model(rng, model, 1500);
+    constexpr int kMicrobatch = 4;
+    std::vector<std::unique_ptr<UniformStage>> options;
+    for (int i = 0; i < 5; ++i) {
+      options.push_back(std::make_unique<UniformStage>(
+          costs, random_layout(rng, costs, kMicrobatch), kMicrobatch, costs.cluster().memory_mib,
+          seed % 3 == 0 ? RecomputeRule::derived : RecomputeRule::own));
+    }
+    std::vector<MovedStage> made;
+    for (int i = 1; i <= 4; ++i) {
+      made.push_back({costs.ops().size() * i / 4, rng.below(options.size())});
+    }
+    for (int move = 0; move < 50; ++move, ++moves) {
+      const std::size_t which = rng.below(4);
+      made[which].option = rng.below(options.size());
+      if (which < 3) {
+        const int least = which == 0 ? 1 : made[which - 1].end + 1;
+        made[which].end = some_int(rng, least, made[which + 1].end - 1);
+      }
+      TrainingPlan plan{.batch = 64, .microbatch = kMicrobatch, .stages = {}};
+      for (int i = 0, first = 0; i < 4; ++i) {
+        const auto& stage = made[static_cast<std::size_t>(i)];
+        plan.stages.push_back(options[stage.option]->stage(first, stage.end, 3 - i));
+        first = stage.end;
+      }
+      double steady = 0;
+      double traverse = 0;
+      for (int i = 0, first = 0; i < 4; ++i) {
+        const auto& stage = made[static_cast<std::size_t>(i)];
+        UniformStage& option = *options[stage.option];
+        const auto place = predict::place_of(plan, static_cast<std::size_t>(i), costs.cluster());
+        const double recompute = option.recompute_us(first, stage.end, 3 - i);
+        const StageSpan span =
+            stage_span(option.base(first, stage.end, place), recompute, 64 / kMicrobatch, model);
+        steady = std::max(steady, span.steady);
+        traverse += span.traverse;
+        first = stage.end;
+      }
+      if (traverse == kImpossible) continue;
+      expect_same((steady + traverse) / 1000, costs.plan_unchecked(plan).iteration_ms, "iteration");
+      ASSERT_FALSE(HasFailure()) << "seed " << seed << " move " << move;
+    }
+  }
+  EXPECT_EQ(moves, 5000);
+}
+
 TEST(UniformStage, ItsOwnChoiceIsNeverSlowerThanTheDerivedRule) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SeededRng rng{seed};
