@@ -26,6 +26,9 @@ constexpr int kMostOpenings = 5;
 constexpr int kMostExpansions = 40;
 // Small moves are worth it for plans up to so much slower than the best.
 constexpr double kWorthPolish = 1.02;
+// A trade of GPUs may be slower by this much before small moves, and so many are followed.
+constexpr double kNear = 1.003;
+constexpr std::size_t kMostPolished = 4;
 
 // Every plan met, and from which it was made.
 struct Node {
@@ -73,6 +76,7 @@ class StageCountSearch {
   std::optional<int> target(int node);
   int add(CostedDraft it, int parent);
   void polish();
+  bool keep_polished(const CostedDraft& from);
   bool open_next();
   double most_steady() const {
     return best_us() == kImpossible ? kImpossible : shared_.at(best_).cost.steady * kPromising;
@@ -85,6 +89,7 @@ class StageCountSearch {
   int current_ = -1;
   int trials_ = 0;
   int expansions_ = 0;
+  bool was_traded_ = false;
   std::map<Draft, int> hop_of_;     // the least at which a plan was met
   std::map<Draft, int> openings_;   // how many of its bottlenecks were targets
   std::map<Draft, int> promising_;  // not expanded yet, by plan: its node
@@ -101,12 +106,13 @@ bool StageCountSearch::start() {
   for (int size = 0; size < book.sizes(); ++size) {
     bound_us_ = std::min(bound_us_, book.bound_us(size, stages_));
   }
-  const auto gpus = doubled_gpus(book, stages_);
+  const auto gpus = doubled_gpus(book.costs().cluster(), book.request(), stages_);
   if (!gpus) return false;
-  const auto draft = naive_draft(book, *gpus);
-  if (!draft) return false;
-  const int naive = add({*draft, book.cost(*draft)}, -1);
-  CostedDraft settled = shared_.moves.settle(*draft, kImpossible);
+  const auto plan = naive_plan(book.costs(), book.request(), *gpus);
+  if (!plan) return false;
+  const Draft draft = book.draft(plan->microbatch, plan->cuts, plan->layouts);
+  const int naive = add({draft, book.cost(draft)}, -1);
+  CostedDraft settled = shared_.moves.settle(draft, kImpossible);
   current_ = naive;
   if (settled.cost.is_better_than(shared_.at(naive).cost))
     current_ = add(std::move(settled), naive);
@@ -155,13 +161,30 @@ int StageCountSearch::multi_hop(int node, int hop, const DraftCost& to_beat) {
   return -1;
 }
 
+// Small moves, then GPUs traded between two stages, until neither helps.
 void StageCountSearch::polish() {
-  const CostedDraft& from = shared_.at(best_);
-  if (!from.cost.fits() || from.cost.iteration() > shared_.best_us() * kWorthPolish) return;
-  CostedDraft better = shared_.moves.balance().polish(from);
-  if (!better.cost.is_better_than(from.cost)) return;
-  hop_of_.try_emplace(better.draft, 0);
-  add(std::move(better), best_);
+  const auto is_worth_it = [&] {
+    const DraftCost& cost = shared_.at(best_).cost;
+    return cost.fits() && cost.iteration() <= shared_.best_us() * kWorthPolish;
+  };
+  if (!is_worth_it()) return;
+  bool is_better = keep_polished(shared_.at(best_)) || !was_traded_;
+  while (is_better && is_worth_it()) {
+    was_traded_ = true;
+    is_better = false;
+    const CostedDraft from = shared_.at(best_);
+    auto traded = shared_.moves.trade_gpus(from, from.cost.steady * kNear);
+    if (traded.size() > kMostPolished) traded.resize(kMostPolished);
+    for (const CostedDraft& it : traded) is_better = keep_polished(it) || is_better;
+  }
+}
+
+bool StageCountSearch::keep_polished(const CostedDraft& from) {
+  CostedDraft made = shared_.moves.balance().polish(from);
+  if (!made.cost.is_better_than(shared_.at(best_).cost)) return false;
+  hop_of_.try_emplace(made.draft, 0);
+  add(std::move(made), best_);
+  return true;
 }
 
 // The most promising plan that was not expanded.

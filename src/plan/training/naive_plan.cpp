@@ -1,41 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/training/naive_plan.h"
 
-#include <numeric>
+#include <algorithm>
 
 namespace weir::plan {
 
-std::optional<std::vector<int>> doubled_gpus(const DraftBook& book, int stages) {
-  const int all = book.costs().cluster().gpus();
-  if (stages < 1 || stages > all) return std::nullopt;
+namespace {
+
+// The measured layout with the most tensor parallelism.
+std::optional<StageLayout> most_tp(const predict::IterationCosts& costs, const PlanRequest& request,
+                                   int microbatch, int gpus) {
+  for (int tp = std::min(gpus, costs.cluster().gpus_per_node); tp > 0; tp /= 2) {
+    const int dp = gpus / tp;
+    if (tp * dp != gpus || microbatch % dp != 0) continue;
+    const bool is_allowed =
+        std::ranges::find(request.microbatches, microbatch / dp) != request.microbatches.end();
+    if (is_allowed && costs.has(microbatch / dp, tp, 0)) return StageLayout{tp, dp, 0};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_legal(const PlanCluster& cluster, const PlanRequest& request,
+              const std::vector<int>& gpus) {
+  int before = 0;
+  for (const int one : gpus) {
+    if (one < 1) return false;
+    const bool is_inside =
+        before / cluster.gpus_per_node == (before + one - 1) / cluster.gpus_per_node;
+    if (!is_inside && !request.stages_may_straddle_nodes) return false;
+    before += one;
+  }
+  return before == cluster.gpus();
+}
+
+std::optional<std::vector<int>> doubled_gpus(const PlanCluster& cluster, const PlanRequest& request,
+                                             int stages) {
+  if (stages < 1 || stages > cluster.gpus()) return std::nullopt;
   std::vector<int> gpus(static_cast<std::size_t>(stages), 1);
   int used = stages;
-  for (std::size_t next = 0; used < all; next = (next + 1) % gpus.size()) {
+  for (std::size_t next = 0; used < cluster.gpus(); next = (next + 1) % gpus.size()) {
     used += gpus[next];
     gpus[next] *= 2;
   }
-  if (used != all || !book.is_legal(gpus)) return std::nullopt;
+  if (!is_legal(cluster, request, gpus)) return std::nullopt;
   return gpus;
 }
 
-std::optional<Draft> naive_draft(const DraftBook& book, const std::vector<int>& gpus) {
+std::optional<NaivePlan> naive_plan(const predict::IterationCosts& costs,
+                                    const PlanRequest& request, const std::vector<int>& gpus) {
   const auto stages = static_cast<int>(gpus.size());
-  const int each = book.ops() / stages;
+  const int each = costs.ops().size() / stages;
   if (each == 0) return std::nullopt;
-  for (int size = 0; size < book.sizes(); ++size) {
-    Draft draft{size, {}};
-    for (int i = 0; i < stages; ++i) {
-      const auto& options = book.options_on(size, gpus[static_cast<std::size_t>(i)]);
-      int most_tp = -1;
-      for (const int option : options) {
-        if (most_tp < 0 || book.layout(size, option).tp > book.layout(size, most_tp).tp) {
-          most_tp = option;
-        }
-      }
-      if (most_tp < 0) break;
-      draft.stages.push_back({i * each, i + 1 == stages ? book.ops() : (i + 1) * each, most_tp});
+  std::vector<int> sizes = request.microbatches;
+  std::ranges::sort(sizes);
+  for (const int microbatch : sizes) {
+    if (request.batch % microbatch != 0) continue;
+    NaivePlan plan{microbatch, {}, {}};
+    for (const int one : gpus) {
+      const auto layout = most_tp(costs, request, microbatch, one);
+      if (!layout) break;
+      plan.cuts.push_back(static_cast<int>(plan.layouts.size()) * each);
+      plan.layouts.push_back(*layout);
     }
-    if (draft.count() == stages) return draft;
+    plan.cuts.push_back(costs.ops().size());
+    if (plan.layouts.size() == gpus.size()) return plan;
   }
   return std::nullopt;
 }

@@ -52,18 +52,6 @@ int DraftBook::option_of(int size, const StageLayout& layout) const {
   return -1;
 }
 
-bool DraftBook::is_legal(const std::vector<int>& gpus) const {
-  const int per_node = costs_.cluster().gpus_per_node;
-  int before = 0;
-  for (const int one : gpus) {
-    if (one < 1) return false;
-    const bool is_inside = before / per_node == (before + one - 1) / per_node;
-    if (!is_inside && !request_.stages_may_straddle_nodes) return false;
-    before += one;
-  }
-  return before == costs_.cluster().gpus();
-}
-
 double DraftBook::missing_mib(int size, const DraftStage& it, int stages_behind) const {
   return stage(size, it.option).missing_mib(it.first, it.end, stages_behind);
 }
@@ -145,6 +133,16 @@ double DraftBook::bound_us(int size, int stages) const {
     fastest += least;
   }
   return work / costs_.cluster().gpus() * (microbatches(size) - 1) + fastest;
+}
+
+Draft DraftBook::draft(int microbatch, const std::vector<int>& cuts,
+                       const std::vector<StageLayout>& layouts) const {
+  Draft draft;
+  while (this->microbatch(draft.size) != microbatch) ++draft.size;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    draft.stages.push_back({cuts[i], cuts[i + 1], option_of(draft.size, layouts[i])});
+  }
+  return draft;
 }
 
 TrainingPlan DraftBook::plan(const Draft& draft) {

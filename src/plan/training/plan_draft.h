@@ -73,9 +73,6 @@ class DraftBook {
   // -1: nobody measured it.
   int option_of(int size, const StageLayout& layout) const;
 
-  // Whether stages on so many GPUs can follow each other: together all GPUs, none on two nodes unless allowed.
-  bool is_legal(const std::vector<int>& gpus) const;
-
   // One stage in its place. Counts as one evaluation; kImpossible when it does not fit or the budget is spent.
   StageSpan span(int size, const DraftStage& stage, int stages_behind, int gpus_before);
   double missing_mib(int size, const DraftStage& stage, int stages_behind) const;
@@ -90,6 +87,9 @@ class DraftBook {
   int microbatches(int size) const { return request_.batch / one(size).microbatch; }
 
   TrainingPlan plan(const Draft& draft);
+  // Requires: there are options for the layouts at this microbatch. `cuts`: where stages begin, and the end.
+  Draft draft(int microbatch, const std::vector<int>& cuts,
+              const std::vector<StageLayout>& layouts) const;
 
  private:
   struct Size {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/training/naive_plan.h"
+
 namespace weir::plan {
 
 namespace {
@@ -161,7 +163,7 @@ std::vector<Draft> PlanMoves::hand_over(const CostedDraft& from, int stage) {
 
 std::vector<Draft> PlanMoves::regroup(const Draft& from, const std::vector<int>& gpus, int fixed,
                                       int option) {
-  if (!book_.is_legal(gpus)) return {};
+  if (!is_legal(book_.costs().cluster(), book_.request(), gpus)) return {};
   Draft draft = from;
   int before = 0;
   for (int i = 0; i < draft.count(); ++i) {
@@ -283,6 +285,26 @@ std::vector<Draft> PlanMoves::microbatches(const Draft& from, int step) {
     if (set_size(draft, size)) drafts.push_back(std::move(draft));
   }
   return drafts;
+}
+
+std::vector<CostedDraft> PlanMoves::trade_gpus(const CostedDraft& from, double most_steady) {
+  std::vector<CostedDraft> made;
+  const std::vector<int> gpus = gpus_of(from.draft);
+  for (int i = 0; i < from.draft.count(); ++i) {
+    for (int j = i + 1; j < from.draft.count(); ++j) {
+      if (gpus[at(i)] == gpus[at(j)]) continue;
+      std::vector<int> after = gpus;
+      std::swap(after[at(i)], after[at(j)]);
+      for (const Draft& draft : regroup(from.draft, after, -1, -1)) {
+        const auto even = balance_.even_out(draft, most_steady);
+        if (even) made.push_back({*even, book_.cost(*even)});
+      }
+    }
+  }
+  std::ranges::stable_sort(made, [](const CostedDraft& a, const CostedDraft& b) {
+    return a.cost.is_better_than(b.cost);
+  });
+  return made;
 }
 
 std::vector<Draft> PlanMoves::layouts(Move move, const Draft& from, int stage) {

@@ -57,6 +57,8 @@ class PlanMoves {
 
   // Operators evened out, each stage with the option that suits it best.
   CostedDraft settle(const Draft& draft, double most_steady);
+  // Plans in which two stages have each other's number of GPUs, the best first.
+  std::vector<CostedDraft> trade_gpus(const CostedDraft& from, double most_steady);
   OpBalance& balance() { return balance_; }
 
  private:

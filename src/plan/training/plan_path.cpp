@@ -49,22 +49,48 @@ bool is_spread_alike(const PlanStage& before, int before_first, const PlanStage&
   return true;
 }
 
+// "stage 3", "stages 0, 2-5"
+std::string stages_in_words(const std::vector<std::size_t>& stages) {
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < stages.size();) {
+    std::size_t last = i;
+    while (last + 1 < stages.size() && stages[last + 1] == stages[last] + 1) ++last;
+    ranges.push_back(last == i ? std::to_string(stages[i])
+                               : fmt::format("{}-{}", stages[i], stages[last]));
+    i = last + 1;
+  }
+  return fmt::format("stage{} {}", stages.size() == 1 ? "" : "s", fmt::join(ranges, ", "));
+}
+
+// Stages with the same change are told together, in the order of the first.
 void say_layouts(const TrainingPlan& before, const TrainingPlan& after,
                  std::vector<std::string>& words) {
+  struct Change {
+    std::string text;
+    std::vector<std::size_t> stages;
+  };
+  std::vector<Change> changes;
   int before_first = 0;
   int after_first = 0;
   for (std::size_t i = 0; i < before.stages.size(); ++i) {
     const PlanStage& was = before.stages[i];
     const PlanStage& is = after.stages[i];
+    std::string text;
     if (was.gpus != is.gpus) {
-      words.push_back(fmt::format("stage {} on {} GPU{} ({}) instead of {}", i, is.gpus,
-                                  is.gpus == 1 ? "" : "s", layout_in_words(is), was.gpus));
+      text = fmt::format("on {} GPU{} ({}) instead of {}", is.gpus, is.gpus == 1 ? "" : "s",
+                         layout_in_words(is), was.gpus);
     } else if (!is_spread_alike(was, before_first, is, after_first)) {
-      words.push_back(fmt::format("stage {} with {} instead of {}", i, layout_in_words(is),
-                                  layout_in_words(was)));
+      text = fmt::format("with {} instead of {}", layout_in_words(is), layout_in_words(was));
     }
     before_first += static_cast<int>(was.ops.size());
     after_first += static_cast<int>(is.ops.size());
+    if (text.empty()) continue;
+    auto same = std::ranges::find(changes, text, &Change::text);
+    if (same == changes.end()) same = changes.insert(same, {text, {}});
+    same->stages.push_back(i);
+  }
+  for (const Change& change : changes) {
+    words.push_back(fmt::format("{} {}", stages_in_words(change.stages), change.text));
   }
 }
 
