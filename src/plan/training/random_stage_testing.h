@@ -26,21 +26,25 @@ struct RandomStage {
   int size() const { return end - first; }
 };
 
-// A GPT, a T5 or a residual network of a few units.
+// A GPT, a T5 or a residual network of a few units, or a network without blocks.
 inline predict::IterationCosts random_model(SeededRng& rng, predict::CostModel model,
                                             double memory_mib = 0) {
   const PlanCluster cluster{2, 4, memory_mib};
   const std::uint64_t seed = rng.next();
-  switch (rng.below(3)) {
+  switch (rng.below(4)) {
     case 0:
       return predict::test_costs(predict::random_gpt_profile(seed), some_int(rng, 1, 7), cluster,
                                  model);
     case 1:
       return predict::test_costs(predict::random_t5_profile(seed), some_int(rng, 1, 4), cluster,
                                  model);
-    default:
+    case 2:
       return predict::test_costs(predict::random_resnet_profile(seed, some_int(rng, 1, 5)), 0,
                                  cluster, model);
+    default:
+      return predict::test_costs(
+          predict::random_profile_of("resnet", std::vector<std::string>(70, "conv"), seed), 0,
+          cluster, model);
   }
 }
 

@@ -13,8 +13,6 @@
 
 namespace weir::plan {
 
-inline constexpr int kMostUnitOps = 64;
-
 // Units [first_unit, end_unit), of which the operators [from, to) belong to the stage; bit i of `mask`
 // is the unit's operator i.
 struct MaskRun {

@@ -112,7 +112,8 @@ Result<ModelOps> model_ops(const OpProfile& profile, int layers) {
     case ModelFamily::resnet: {
       std::size_t first = 0;
       for (std::size_t row = 1; row <= rows; ++row) {
-        if (row < rows && !ops.traits[row].starts_block) continue;
+        const bool is_full = row - first == static_cast<std::size_t>(kMostUnitOps);
+        if (row < rows && !ops.traits[row].starts_block && !is_full) continue;
         builder.add(first, row);
         first = row;
       }

@@ -13,6 +13,9 @@
 
 namespace weir::predict {
 
+// No unit is longer: a search keeps what it decides about the operators of a unit in a few words. T5's decoder layer has as many.
+inline constexpr int kMostUnitOps = 21;
+
 struct ModelUnit {
   int first = 0;  // its first operator
   int size = 0;

@@ -64,6 +64,15 @@ TEST(ModelOps, AResidualNetworkIsCutWhereBlocksStart) {
   expect_units_cover(*ops);
 }
 
+TEST(ModelOps, ANetworkWithoutBlocksIsCutAllTheSame) {
+  const std::vector<std::string> names(70, "conv");
+  const auto ops = model_ops(random_profile_of("resnet", names, 1), 0);
+  ASSERT_TRUE(ops);
+  EXPECT_EQ(ops->units.size(), 4U);
+  for (const ModelUnit& unit : ops->units) EXPECT_LE(unit.size, kMostUnitOps);
+  expect_units_cover(*ops);
+}
+
 TEST(ModelOps, AnOperatorThatTheModelDoesNotHaveIsNamed) {
   OpProfile profile = random_gpt_profile(1);
   profile.ops[3] = "enc-attention-scores";
