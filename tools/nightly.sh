@@ -34,6 +34,8 @@ step "clang-tidy" make tidy
 step "coverage" make coverage
 step "published results: 17 lists, 8 policies, 10 seeds" tools/check_sweep.py
 step "every rival on every published trace" tools/check_rivals.py
+step "a plan for every profiled model" tools/check_plans.py
+step "plans against layers and GPUs" tools/check_plans.py --scale
 step "torture: kills, full disk, damage, clock" make torture
 step "a real Kubernetes control plane, at full size" make test-kubernetes FULL=1
 step "200 short jobs each second for a minute, through the server" \
