@@ -135,6 +135,68 @@ void expect_bound_holds(CostModel model) {
   EXPECT_GT(fitting, 500);
 }
 
+// Every layout that all operators of a stage may share, on two GPUs.
+const std::vector<StageLayout> kOnTwoGpus{{2, 1, 0}, {2, 1, 1}, {1, 2, 0}};
+
+// The bound against the stages spread alike, with the derived rule.
+void expect_not_above_uniform_stages(const IterationCosts& costs, RandomStage stage, double limit,
+                                     int& fitting) {
+  MixedStages stages{costs, 2, stage.microbatch, {1, 2, 4}, limit, RecomputeRule::derived};
+  const auto bound = stages.bound();
+  const StageSpan least =
+      stage_span(bound->base(stage.first, stage.end, stage.place),
+                 bound->least_recompute_us(stage.first, stage.end, stage.place.stages_behind), 9,
+                 costs.options().model);
+  for (const StageLayout& layout : kOnTwoGpus) {
+    stage.layout = layout;
+    UniformStage uniform{costs, layout, stage.microbatch, limit, RecomputeRule::derived};
+    if (uniform.recompute_us(stage.first, stage.end, stage.place.stages_behind) == kImpossible) {
+      continue;
+    }
+    ++fitting;
+    const PlanStage made = uniform.stage(stage.first, stage.end, stage.place.stages_behind);
+    const StageSpan found =
+        span_of(costs.stage(stage.first, made.ops, stage.microbatch, stage.place), 9);
+    ASSERT_LE(least.steady, found.steady * (1 + kShare) + 1e-6) << to_string(costs, stage);
+    ASSERT_LE(least.traverse, found.traverse * (1 + kShare) + 1e-6) << to_string(costs, stage);
+  }
+}
+
+TEST(MixedBound, HoldsWhereLinksAreSlowerThanTheStage) {
+  int fitting = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SeededRng rng{seed};
+    OpProfile profile = predict::random_gpt_profile(seed);
+    for (LinkSpeed& link : profile.inside_node) link.gb_per_s /= 1000;
+    for (auto& table : profile.collectives) {  // so cheap that the fastest path lays out anew
+      for (auto& entry : table.second) entry.second = 0.005;
+    }
+    const auto costs = predict::test_costs(profile, 2, {1, 4, 0}, CostModel::full);
+    RandomStage stage{.microbatch = 2};
+    place_anywhere(rng, costs, stage);
+    stage.place.input_crosses = stage.place.output_crosses = false;
+    expect_not_above_uniform_stages(costs, stage, 1e9, fitting);
+  }
+  EXPECT_GT(fitting, 200);
+}
+
+TEST(MixedBound, HoldsWhereTheDerivedRuleTakesTheEndOfTheModel) {
+  int fitting = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SeededRng rng{seed};
+    const auto costs =
+        predict::test_costs(predict::random_gpt_profile(seed), 2, {1, 4, 0}, CostModel::published);
+    RandomStage stage{.microbatch = 2};
+    stage.end = costs.ops().size();
+    stage.first = stage.end - 2;
+    stage.place.stages_behind = some_int(rng, 1, 4);
+    stage.layout = kOnTwoGpus[rng.below(kOnTwoGpus.size())];
+    const double limit = std::max(1.0, tight_limit(rng, costs, stage));
+    expect_not_above_uniform_stages(costs, stage, limit, fitting);
+  }
+  EXPECT_GT(fitting, 200);
+}
+
 TEST(MixedBound, IsNotAboveAnyStageThatFitsInThePublishedModel) {
   expect_bound_holds(CostModel::published);
 }
