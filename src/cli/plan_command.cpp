@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "cli/infeasible_text.h"
 #include "cli/interrupts.h"
@@ -16,6 +17,7 @@
 #include "cli/progress_display.h"
 #include "formats/quantity_text.h"
 #include "plan/training/advice.h"
+#include "plan/training/alleviation.h"
 #include "plan/training/feasibility.h"
 #include "report/plan_tables.h"
 
@@ -94,6 +96,26 @@ formats::PlanDocument document_of(const PlanSetup& setup, const TrainingPlan& pl
   return document;
 }
 
+// A plan, and how the search came to it where it tells.
+struct Found {
+  PlanAnswer answer;
+  std::vector<plan::PlanStep> path;
+};
+
+Result<Found> search(const OptionValues& options, const predict::IterationCosts& costs,
+                     const plan::PlanRequest& request, SearchBudget& budget,
+                     ProgressDisplay& progress) {
+  const auto tell = [&](const plan::SearchNews& news) { progress.tell(news_text(news)); };
+  if (options.text("search") == "alleviation") {
+    return plan::alleviate(costs, request, budget, tell).map([](plan::AlleviationAnswer&& found) {
+      return Found{std::move(found.best), std::move(found.path)};
+    });
+  }
+  return plan::search_plan(costs, request, budget, tell).map([](PlanAnswer&& answer) {
+    return Found{std::move(answer), {}};
+  });
+}
+
 Result<void> tell_why_not(const OptionValues& options, const predict::IterationCosts& costs,
                           const plan::PlanRequest& request, const Budgets& budgets,
                           const CatchInterrupt& interrupt, bool is_search_cut_short,
@@ -122,25 +144,24 @@ Result<void> plan_command(const OptionValues& options, Console& console) {
   const Budgets budgets{options, start, interrupt};
   SearchBudget budget = budgets.search();
   ProgressDisplay progress{console.err, console.err_is_terminal};
-  const auto answer =
-      plan::search_plan(*costs, setup->request, budget,
-                        [&](const plan::SearchNews& news) { progress.tell(news_text(news)); });
-  if (!answer && answer.error().code != ErrorCode::infeasible)
-    return tl::unexpected(answer.error());
-  if (!answer) {
+  auto found = search(options, *costs, setup->request, budget, progress);
+  if (!found && found.error().code != ErrorCode::infeasible) return tl::unexpected(found.error());
+  if (!found) {
     progress.tell("searching for what would make a plan possible");
     return tell_why_not(options, *costs, setup->request, budgets, interrupt, budget.is_spent(),
                         console);
   }
   const std::chrono::duration<double> passed = Clock::now() - start;
-  const formats::PlanDocument document = document_of(*setup, answer->plan);
-  report::PlanView view{*costs, document, answer->cost,
-                        report::SearchFigures{answer->lower_bound_ms, passed.count(),
-                                              answer->evaluations, answer->is_complete}};
+  const PlanAnswer& answer = found->answer;
+  const formats::PlanDocument document = document_of(*setup, answer.plan);
+  report::PlanView view{*costs, document, answer.cost,
+                        report::SearchFigures{answer.lower_bound_ms, passed.count(),
+                                              answer.evaluations, answer.is_complete}};
+  view.path = std::move(found->path);
   if (wants_advice(options)) {
     progress.tell("searching for what would help");
-    view.advice = plan::what_would_help(*costs, setup->request, answer->plan,
-                                        budgets.on_the_side(answer->evaluations));
+    view.advice = plan::what_would_help(*costs, setup->request, answer.plan,
+                                        budgets.on_the_side(answer.evaluations));
   }
   progress.wipe();
   if (interrupt.is_interrupted()) {

@@ -57,6 +57,7 @@ std::string text_of(const OptionValues& options, const PlanView& view) {
   text += shortened(report::stage_table(view));
   text += shortened(report::time_table(view));
   text += report::memory_bars(view, kMostRows) + "\n";
+  if (!view.path.empty()) text += report::to_text(report::path_table(view)) + "\n";
   if (!view.advice.empty()) text += report::to_text(report::advice_table(view)) + "\n";
   return text + options.recipe() + "\n";
 }
@@ -78,6 +79,8 @@ Result<std::vector<OutputFile>> files_of(const OptionValues& options, const Plan
   std::vector<OutputFile> files;
   if (options.has("out")) {
     PlanView same_every_time = view;
+    same_every_time.advice.clear();
+    same_every_time.path.clear();
     if (same_every_time.search) same_every_time.search->seconds.reset();
     auto json = formats::json_text(report::plan_json(same_every_time));
     if (!json) return tl::unexpected(json.error());

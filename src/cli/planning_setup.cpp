@@ -158,6 +158,10 @@ void check_stages(const OptionValues& options, const PlanCluster& cluster, Diagn
   }
 }
 
+bool is_alleviation(const OptionValues& options) {
+  return options.text("search") == "alleviation";
+}
+
 void check_model_options(const OptionValues& options, Diagnostics& mistakes) {
   const std::string& model = options.text("model");
   if (options.has("layers") && model == "resnet") {
@@ -167,6 +171,10 @@ void check_model_options(const OptionValues& options, Diagnostics& mistakes) {
   if (options.has("layouts") && options.text("layouts") == "mixed" && model == "t5") {
     mistakes.add(wrong_option("--layouts", "mixed",
                               "uniform: what moves between layouts is not known for t5"));
+  }
+  if (options.has("layouts") && options.text("layouts") == "mixed" && is_alleviation(options)) {
+    mistakes.add(wrong_option("--layouts", "mixed",
+                              "uniform: --search alleviation splits operators of a stage alike"));
   }
 }
 
@@ -200,8 +208,9 @@ plan::PlanRequest plan_request(const OptionValues& options) {
   request.batch = static_cast<int>(options.integer("batch"));
   request.recompute =
       options.text("recompute") == "own" ? plan::RecomputeRule::own : plan::RecomputeRule::derived;
-  request.mixes_layouts = options.has("layouts") ? options.text("layouts") == "mixed"
-                                                 : options.text("model") == "resnet";
+  request.mixes_layouts = options.has("layouts")
+                              ? options.text("layouts") == "mixed"
+                              : options.text("model") == "resnet" && !is_alleviation(options);
   request.stages_may_straddle_nodes = options.flag("straddle");
   if (options.has("stages")) request.stages = static_cast<int>(options.integer("stages"));
   return request;

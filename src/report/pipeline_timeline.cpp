@@ -162,10 +162,9 @@ constexpr int kMostStagesDrawn = 64;
 
 std::string span_title(const PipelineSpan& span) {
   const std::string what = std::string{kPipelineWorkNames[static_cast<std::size_t>(span.work)]};
-  return fmt::format(
-      "stage {}: {}{}, {} to {} ms", span.stage + 1, what,
-      span.microbatch < 0 ? "" : fmt::format(" of microbatch {}", span.microbatch + 1),
-      with_commas(span.from_ms, 2), with_commas(span.to_ms, 2));
+  return fmt::format("stage {}: {}{}, {} to {} ms", span.stage, what,
+                     span.microbatch < 0 ? "" : fmt::format(" of microbatch {}", span.microbatch),
+                     with_commas(span.from_ms, 2), with_commas(span.to_ms, 2));
 }
 
 std::string span_svg(const PipelineSpan& span, const Window& window, double row) {
@@ -250,7 +249,7 @@ std::string chrome_trace(const PipelineTimeline& timeline) {
                       {"args", {{"name", text}}}});
   };
   for (int stage = 0; stage < timeline.stages; ++stage) {
-    name("process_name", stage, kComputeThread, fmt::format("stage {}", stage + 1));
+    name("process_name", stage, kComputeThread, fmt::format("stage {}", stage));
     name("thread_name", stage, kComputeThread, "compute");
     name("thread_name", stage, kTransferThread, "transfers");
   }
@@ -258,8 +257,8 @@ std::string chrome_trace(const PipelineTimeline& timeline) {
     const std::string_view work = kPipelineWorkNames[static_cast<std::size_t>(span.work)];
     events.push_back(
         {{"ph", "X"},
-         {"name", span.microbatch < 0 ? std::string{work}
-                                      : fmt::format("{} {}", work, span.microbatch + 1)},
+         {"name",
+          span.microbatch < 0 ? std::string{work} : fmt::format("{} {}", work, span.microbatch)},
          {"cat", work},
          {"pid", span.stage + 1},
          {"tid", span.work == PipelineWork::transfer ? kTransferThread : kComputeThread},
@@ -283,7 +282,7 @@ std::string timeline_svg(const PipelineTimeline& timeline) {
   svg += legend_svg();
   for (int stage = 0; stage < stages; ++stage) {
     svg += fmt::format("<text class=\"label\" x=\"0\" y=\"{:.1f}\">stage {}</text>\n",
-                       kTop + row * (stage + 0.5) + 4, stage + 1);
+                       kTop + row * (stage + 0.5) + 4, stage);
   }
   const auto parts = windows(timeline);
   for (const Window& part : parts) {
@@ -333,8 +332,8 @@ Table timeline_table(const PipelineTimeline& timeline) {
       if (span.work == PipelineWork::backward) backward = std::min(backward, span.from_ms);
       done = std::max(done, span.to_ms);
     }
-    table.rows.push_back({std::to_string(stage + 1), with_commas(forward, 1),
-                          with_commas(backward, 1), with_commas(done, 1)});
+    table.rows.push_back({std::to_string(stage), with_commas(forward, 1), with_commas(backward, 1),
+                          with_commas(done, 1)});
   }
   return table;
 }

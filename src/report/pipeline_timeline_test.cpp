@@ -116,7 +116,7 @@ TEST(PipelineTimeline, ATraceNamesEveryStageAndHasItsSpans) {
     }
   }
   EXPECT_EQ(spans, timeline.spans.size());
-  EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "stage 1");
+  EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "stage 0");
 }
 
 TEST(PipelineTimeline, ThePageIsSelfContainedAndTheSameEveryTime) {

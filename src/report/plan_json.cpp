@@ -13,6 +13,36 @@ double rounded(double value) {
   return std::round(value * kSteps) / kSteps;
 }
 
+nlohmann::ordered_json path_json(const PlanView& view) {
+  auto list = nlohmann::ordered_json::array();
+  for (const plan::PlanStep& step : view.path) {
+    list.push_back({{"from_ms", rounded(step.from_ms)},
+                    {"to_ms", rounded(step.to_ms)},
+                    {"fits_before", step.fits_before},
+                    {"fits_after", step.fits_after},
+                    {"bottleneck", step.stage},
+                    {"short_of", plan::name_of(step.resource)},
+                    {"change", step.change},
+                    {"stage_from_ms", rounded(step.stage_from_ms)},
+                    {"stage_to_ms", rounded(step.stage_to_ms)},
+                    {"memory_from_mib", rounded(step.memory_from_mib)},
+                    {"memory_to_mib", rounded(step.memory_to_mib)}});
+  }
+  return list;
+}
+
+nlohmann::ordered_json advice_json(const PlanView& view) {
+  auto list = nlohmann::ordered_json::array();
+  for (const plan::Advice& advice : view.advice) {
+    nlohmann::ordered_json entry{{"change", advice.change}};
+    if (advice.at_most_ms) entry["at_most_ms"] = rounded(*advice.at_most_ms);
+    if (!advice.obstacle.empty()) entry["unknown_because"] = advice.obstacle;
+    entry["complete"] = advice.is_complete;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 }  // namespace
 
 nlohmann::ordered_json plan_json(const PlanView& view) {
@@ -28,6 +58,8 @@ nlohmann::ordered_json plan_json(const PlanView& view) {
   json["samples_per_s"] = rounded(view.samples_per_s());
   if (view.grid_ms) json["uniform_grid_ms"] = rounded(*view.grid_ms);
   json.update(formats::plan_header_json(view.document));
+  if (!view.path.empty()) json["path"] = path_json(view);
+  if (!view.advice.empty()) json["advice"] = advice_json(view);
   json["stages"] = nlohmann::ordered_json::array();
   int first = 0;
   for (std::size_t i = 0; i < view.plan().stages.size(); ++i) {

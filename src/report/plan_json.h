@@ -8,6 +8,8 @@
 //
 //   time_ms     the iteration as this stage alone would pace it; the largest is predicted_ms
 //   memory_mib  of each GPU of the stage
+//   path        with --explain: from a naive plan to this one
+//   advice      likewise: what would help
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

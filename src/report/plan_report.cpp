@@ -45,6 +45,12 @@ std::string memory_figure(const PlanView& view) {
   return figure("Memory", explanation, stage_memory_svg(view), memory_table(view));
 }
 
+std::string path_section(const PlanView& view) {
+  Table table = path_table(view);
+  table.title = "From a naive plan, one change after the other";
+  return "<h2>How it came to this</h2>\n" + to_html(table);
+}
+
 std::string advice_section(const PlanView& view) {
   Table table = advice_table(view);
   table.title = "Each searched anew, in a short search";
@@ -67,6 +73,7 @@ std::string plan_report(const ReportHeader& header, const PlanView& view) {
   content += to_html(time_table(view));
   content += timeline_figure(view);
   content += memory_figure(view);
+  if (!view.path.empty()) content += path_section(view);
   if (!view.advice.empty()) content += advice_section(view);
   return page(
       header, view.search ? "Which plan is fastest?" : "What does this plan cost?",

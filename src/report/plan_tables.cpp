@@ -116,7 +116,7 @@ std::string op_words(const predict::IterationCosts& costs, int op) {
   const auto is_same_kind = [&](const ModelUnit& other) { return other.kind == kind; };
   if (std::ranges::count_if(ops.units, is_same_kind) == 1) return name;
   const auto number = std::count_if(
-      ops.units.begin(), ops.units.begin() + static_cast<std::ptrdiff_t>(unit) + 1, is_same_kind);
+      ops.units.begin(), ops.units.begin() + static_cast<std::ptrdiff_t>(unit), is_same_kind);
   return fmt::format("layer {} {}", number, name);
 }
 
@@ -135,7 +135,7 @@ Table stage_table(const PlanView& view) {
   for (std::size_t i = 0; i < view.plan().stages.size(); ++i) {
     const PlanStage& stage = view.plan().stages[i];
     const int last = first + static_cast<int>(stage.ops.size()) - 1;
-    table.rows.push_back({std::to_string(i + 1), fmt::format("{}-{}", first, last),
+    table.rows.push_back({std::to_string(i), fmt::format("{}-{}", first, last),
                           op_words(view.costs, first), op_words(view.costs, last),
                           std::to_string(stage.gpus), layout_of(stage), dim_of(stage),
                           recomputed_of(stage)});
@@ -160,7 +160,7 @@ Table time_table(const PlanView& view) {
     const double whole = view.cost.iteration_ms;
     const bool is_slowest = static_cast<int>(i) == view.cost.bottleneck;
     table.rows.push_back(
-        {fmt::format("{}{}", is_slowest ? "*" : "", i + 1), with_commas(view.cost.stage_ms[i], 1),
+        {fmt::format("{}{}", is_slowest ? "*" : "", i), with_commas(view.cost.stage_ms[i], 1),
          share(shares.compute, whole), share(shares.recompute, whole), share(shares.links, whole),
          share(shares.reshard, whole), share(shares.end, whole), share(shares.waiting, whole)});
   }
@@ -181,7 +181,7 @@ Table memory_table(const PlanView& view) {
               {}};
   for (std::size_t i = 0; i < view.cost.stages.size(); ++i) {
     const StageMemory& memory = view.cost.stages[i].memory;
-    std::vector<std::string> row{std::to_string(i + 1)};
+    std::vector<std::string> row{std::to_string(i)};
     for (const double part : {memory.weights, memory.gradients, memory.optimizer,
                               memory.activations, memory.peak, memory.reserved, memory.total()}) {
       row.push_back(with_commas(part, 0));
@@ -201,7 +201,7 @@ std::string memory_bars(const PlanView& view, std::size_t most) {
     const double total = view.cost.stages[i].memory.total();
     const double filled = std::clamp(total / whole, 0.0, 1.0) * static_cast<double>(kBarWidth);
     const auto marks = static_cast<std::size_t>(filled);
-    text += fmt::format("{:>5}  [{}{}] {:>9} MiB", i + 1, std::string(marks, '#'),
+    text += fmt::format("{:>5}  [{}{}] {:>9} MiB", i, std::string(marks, '#'),
                         std::string(kBarWidth - marks, '.'), with_commas(total, 0));
     if (view.limit_mib() && total > *view.limit_mib()) text += "  OVER THE LIMIT";
     text += "\n";
@@ -216,10 +216,32 @@ std::vector<std::string> memory_warnings(const PlanView& view) {
     const double total = view.cost.stages[i].memory.total();
     if (total <= *view.limit_mib()) continue;
     warnings.push_back(fmt::format("stage {} needs {} MiB on each GPU, {} MiB more than the limit",
-                                   i + 1, with_commas(total, 0),
+                                   i, with_commas(total, 0),
                                    with_commas(total - *view.limit_mib(), 0)));
   }
   return warnings;
+}
+
+Table path_table(const PlanView& view) {
+  Table table{"The way to this plan",
+              {{"iteration ms"},
+               {"bottleneck", Align::left},
+               {"short of", Align::left},
+               {"change", Align::left},
+               {"iteration ms"},
+               {"its memory MiB"}},
+              {}};
+  const auto time = [](double ms, bool fits) {
+    return with_commas(ms, 1) + (fits ? "" : " (does not fit)");
+  };
+  for (const plan::PlanStep& step : view.path) {
+    table.rows.push_back({time(step.from_ms, step.fits_before), fmt::format("stage {}", step.stage),
+                          std::string{plan::name_of(step.resource)}, step.change,
+                          time(step.to_ms, step.fits_after),
+                          fmt::format("{} -> {}", with_commas(step.memory_from_mib, 0),
+                                      with_commas(step.memory_to_mib, 0))});
+  }
+  return table;
 }
 
 Table advice_table(const PlanView& view) {

@@ -26,7 +26,7 @@ struct StageShares {
 };
 StageShares stage_shares(const PlanView& view, std::size_t stage);
 
-// "layer 3 attention-qkv": the operator in words.
+// "layer 3 enc-attention-qkv": the operator in words.
 std::string op_words(const predict::IterationCosts& costs, int op);
 
 // Which operators, on how many GPUs, split how, computed again or not.
@@ -40,6 +40,8 @@ std::string memory_bars(const PlanView& view, std::size_t most);
 // The stages over the limit, in words; empty when there are none.
 std::vector<std::string> memory_warnings(const PlanView& view);
 
+// From a naive plan to this one: bottleneck, change, effect.
+Table path_table(const PlanView& view);
 // What would help, and by how much.
 Table advice_table(const PlanView& view);
 

@@ -28,9 +28,9 @@ TEST(PlanTables, NumbersHaveCommas) {
 TEST(PlanTables, OperatorsAreNamedWithTheirLayer) {
   const TestPlan plan = test_plan(predict::random_gpt_profile(1), CostModel::full, 3, 2, 8);
   EXPECT_EQ(op_words(plan.costs, 0), "encoder-embedding");
-  EXPECT_EQ(op_words(plan.costs, 1), "layer 1 enc-1st-layernorm");
-  EXPECT_EQ(op_words(plan.costs, 13), "layer 1 enc-post-MLP-dropout");
-  EXPECT_EQ(op_words(plan.costs, 15), "layer 2 enc-attention-qkv");
+  EXPECT_EQ(op_words(plan.costs, 1), "layer 0 enc-1st-layernorm");
+  EXPECT_EQ(op_words(plan.costs, 13), "layer 0 enc-post-MLP-dropout");
+  EXPECT_EQ(op_words(plan.costs, 15), "layer 1 enc-attention-qkv");
   EXPECT_EQ(op_words(plan.costs, 41), "gpt-post-process");
 }
 
@@ -53,7 +53,7 @@ TEST(PlanTables, AStageIsOneRow) {
   plan.document.plan.stages[1].ops[0].recompute = true;
   const Table table = stage_table(plan.view());
   ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_THAT(table.rows[0], ElementsAre("1", "0-7", "encoder-embedding", "enc-attention-dense",
+  EXPECT_THAT(table.rows[0], ElementsAre("0", "0-7", "encoder-embedding", "enc-attention-dense",
                                          "1", "1 x 1", "-", "none"));
   EXPECT_EQ(table.rows[1].back(), "1 of 8");
 }
@@ -75,7 +75,7 @@ TEST(PlanTables, StagesOverTheLimitAreNamed) {
   plan.document.memory_limit_mib = plan.cost.stages[1].memory.total() - 1;
   const auto warnings = memory_warnings(plan.view());
   ASSERT_FALSE(warnings.empty());
-  EXPECT_THAT(warnings.back(), HasSubstr("stage 2 needs"));
+  EXPECT_THAT(warnings.back(), HasSubstr("stage 1 needs"));
   EXPECT_THAT(warnings.back(), HasSubstr("1 MiB more than the limit"));
   EXPECT_THAT(memory_bars(plan.view(), 10), HasSubstr("OVER THE LIMIT"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training plan with its predicted cost, as it is to be shown: what text, JSON and the page are made from.
+// A training plan with its predicted cost, as it is to be shown: what text, JSON and the page are made from. Stages,
+// operators and layers count from 0 in all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "formats/training_plan_json.h"
 #include "plan/training/advice.h"
+#include "plan/training/plan_path.h"
 #include "predict/training/iteration_costs.h"
 
 namespace weir::report {
@@ -28,6 +30,7 @@ struct PlanView {
   std::optional<SearchFigures> search{};  // nothing for a plan that came from a file
   std::optional<double> grid_ms{};        // the best plan that splits every stage alike
   std::vector<plan::Advice> advice{};     // empty when nobody asked
+  std::vector<plan::PlanStep> path{};     // from a naive plan to this one; likewise
 
   const TrainingPlan& plan() const { return document.plan; }
   int microbatches() const { return document.plan.batch / document.plan.microbatch; }

@@ -46,7 +46,7 @@ std::string legend_svg() {
 std::string bar_svg(const StageMemory& memory, std::size_t stage, const Axis& axis) {
   const double y = kTop + kRow * static_cast<double>(stage);
   std::string svg = fmt::format("<text class=\"label\" x=\"0\" y=\"{:.1f}\">stage {}</text>\n",
-                                y + kRow * 0.65, stage + 1);
+                                y + kRow * 0.65, stage);
   double sum = 0;
   for (std::size_t i = 0; i < kParts.size(); ++i) {
     const double mib = memory.*kParts[i].mib;
@@ -55,8 +55,7 @@ std::string bar_svg(const StageMemory& memory, std::size_t stage, const Axis& ax
     svg += fmt::format(
         "<rect class=\"bar s{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
         "<title>stage {}: {} {} MiB</title></rect>\n",
-        i, left, y + 2, axis.at(sum) - left, kRow - 4, stage + 1, kParts[i].name,
-        with_commas(mib, 0));
+        i, left, y + 2, axis.at(sum) - left, kRow - 4, stage, kParts[i].name, with_commas(mib, 0));
   }
   return svg;
 }
