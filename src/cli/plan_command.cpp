@@ -19,6 +19,7 @@
 #include "plan/training/advice.h"
 #include "plan/training/alleviation.h"
 #include "plan/training/feasibility.h"
+#include "plan/training/megatron_grid.h"
 #include "report/plan_tables.h"
 
 namespace weir::cli {
@@ -158,6 +159,8 @@ Result<void> plan_command(const OptionValues& options, Console& console) {
                         report::SearchFigures{answer.lower_bound_ms, passed.count(),
                                               answer.evaluations, answer.is_complete}};
   view.path = std::move(found->path);
+  const auto grid = plan::megatron_grid(*costs, setup->request.batch, setup->request.microbatches);
+  if (grid) view.grid_ms = grid->cost.iteration_ms;
   if (wants_advice(options)) {
     progress.tell("searching for what would help");
     view.advice = plan::what_would_help(*costs, setup->request, answer.plan,
