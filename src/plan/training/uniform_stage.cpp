@@ -27,7 +27,6 @@ UniformStage::UniformStage(const predict::IterationCosts& costs, StageLayout lay
                            double limit_mib, RecomputeRule rule)
     : costs_{costs},
       layout_{layout},
-      microbatch_{microbatch},
       limit_mib_{limit_mib},
       rule_{rule},
       rows_{costs.rows({microbatch / layout.dp, layout.tp, layout.dim})},

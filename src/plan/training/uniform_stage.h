@@ -52,7 +52,6 @@ class UniformStage final : public StageOption {
 
   const predict::IterationCosts& costs_;
   StageLayout layout_;
-  int microbatch_;
   double limit_mib_;
   RecomputeRule rule_;
   const OpMeasure* rows_;
