@@ -72,7 +72,7 @@ TEST(AlleviationData, EqualsTheExactSearchOnEightGpus) {
 
 TEST(AlleviationData, EqualsTheExactSearchOnSixteenGpus) {
   WEIR_NEEDS_DATA(data);
-  expect_found(data, {{"eurosys", "gpt", "6_7B"}, {2, 8, 28000}, 1024, 84256.10, 40'000'000});
+  expect_found(data, {{"eurosys", "gpt", "6_7B"}, {2, 8, 28000}, 1024, 84256.10, 8'000'000});
 }
 
 }  // namespace

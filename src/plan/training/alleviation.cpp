@@ -66,6 +66,7 @@ class StageCountSearch {
   bool start();
   // One more bottleneck relieved, or one more plan explored. False: nothing is left to try.
   bool trial();
+  bool is_first_trial() const { return trials_ == 1; }
   int stages() const { return stages_; }
   double best_us() const { return best_ < 0 ? kImpossible : shared_.at(best_).cost.iteration(); }
   // No plan with so many stages is faster.
@@ -247,18 +248,18 @@ Result<AlleviationAnswer> alleviate(const predict::IterationCosts& costs,
     bound_us = std::min(bound_us, search->bound_us());
     if (has_plan) searches.push_back(std::move(search));
   }
-  bool is_first_round = true;
   while (!searches.empty() && !budget.is_spent()) {
     std::ranges::stable_sort(searches, {}, [](const auto& search) { return search->best_us(); });
     std::erase_if(searches, [&](const auto& search) {
       if (search->bound_us() >= shared.best_us()) return true;
-      if (tell && is_first_round) {
-        tell(
-            {fmt::format("{} stages", search->stages()), shared.best_us() / 1000, bound_us / 1000});
+      const double before_us = shared.best_us();
+      const bool has_more = search->trial();
+      if (tell && (shared.best_us() < before_us || search->is_first_trial())) {
+        tell({fmt::format("bottlenecks of {} stages", search->stages()), shared.best_us() / 1000,
+              bound_us / 1000});
       }
-      return !search->trial();
+      return !has_more;
     });
-    is_first_round = false;
   }
   if (shared.best_us() == kImpossible) return tl::unexpected<Error>(nothing_fits());
   std::vector<PathPlan> way = way_to(shared, shared.best);

@@ -36,9 +36,10 @@ TEST(ExplainPath, EndsAtThePlanOfTheExactSearch) {
     if (!answer) continue;
     SCOPED_TRACE(seed);
     const auto path = explain_path(problem.costs, problem.request, answer->plan);
-    if (path.empty())
-      std::cerr << "SEED " << seed << " p " << answer->plan.stages.size() << " b "
-                << answer->plan.microbatch << " tp " << answer->plan.stages[0].ops[0].tp << "\n";
+    if (path.empty()) {  // now and then nothing is better than the naive plan
+      EXPECT_EQ(answer->plan.stages.size(), 1u);
+      continue;
+    }
     expect_leads_to(path, answer->cost);
     ++explained;
   }
@@ -46,7 +47,7 @@ TEST(ExplainPath, EndsAtThePlanOfTheExactSearch) {
 }
 
 TEST(ExplainPath, EndsAtAPlanThatMixesLayouts) {
-  for (const std::uint64_t seed : {2, 5, 8, 11}) {
+  for (const std::uint64_t seed : {2u, 5u, 8u, 11u}) {
     SmallProblem problem = small_problem(seed);
     problem.request.mixes_layouts = true;
     const auto answer = exact(problem);

@@ -5,6 +5,7 @@
 // says what drafts cost, and writes them out as plans.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <memory>
 #include <vector>
@@ -82,7 +83,8 @@ class DraftBook {
   double bound_us(int size, int stages) const;
   // Of every stage, if the work were shared perfectly.
   double ideal_steady(int size) const {
-    return one(size).work.us(0, ops(), costs_.cluster().gpus()) * (microbatches(size) - 1);
+    const int turns = std::max(1, microbatches(size) - 1);
+    return one(size).work.us(0, ops(), costs_.cluster().gpus()) * turns;
   }
   int microbatches(int size) const { return request_.batch / one(size).microbatch; }
 
