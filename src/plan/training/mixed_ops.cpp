@@ -51,7 +51,7 @@ double MixedOps::send_us(int op, int first, int last, bool crosses) const {
   const OpMeasure* rows = costs_.rows({microbatch_ / at_end.dp, at_end.tp, at_end.dim});
   const double mib = rows == nullptr ? std::numeric_limits<double>::infinity()
                                      : costs_.measure(rows, op).output_mib;
-  return costs_.transfer_us(mib, crosses);
+  return costs_.send_us(op, mib, crosses);
 }
 
 }  // namespace weir::plan

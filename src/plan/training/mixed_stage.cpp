@@ -100,9 +100,9 @@ StageBase MixedStage::base(int first, int end, predict::StagePlace place) const 
   const IterationCosts& costs = ops_.costs();
   const auto& sums = paths(place.stages_behind).sums(first, end);
   StageBase base{.busy = sums.busy, .reshard = sums.reshard};
-  base.links =
-      costs.transfer_us(ops_.measure(first, sums.first_variant).input_mib, place.input_crosses) +
-      ops_.send_us(end - 1, sums.first_variant, sums.last_variant, place.output_crosses);
+  base.links = costs.receive_us(first, ops_.measure(first, sums.first_variant).input_mib,
+                                place.input_crosses) +
+               ops_.send_us(end - 1, sums.first_variant, sums.last_variant, place.output_crosses);
   if (costs.options().model == predict::CostModel::full) {
     base.finish = finish_us(first, end, place.stages_behind) + costs.optimizer_us(sums.weights) +
                   costs.tied_us(sums.embedding, first, end);
@@ -301,7 +301,7 @@ void MixedStages::find_least_links() {
       double send = kImpossible;
       for (int v = 0; v < ops_.variants(); ++v) {
         receive =
-            std::min(receive, ops_.costs().transfer_us(ops_.measure(op, v).input_mib, crosses));
+            std::min(receive, ops_.costs().receive_us(op, ops_.measure(op, v).input_mib, crosses));
         for (int u = 0; u < ops_.variants(); ++u) {
           send = std::min(send, ops_.send_us(op, u, v, crosses));
         }
@@ -314,7 +314,7 @@ void MixedStages::find_least_links() {
 
 std::vector<std::unique_ptr<StageOption>> MixedStages::options() {
   std::vector<std::unique_ptr<StageOption>> options;
-  if (ops_.variants() < 2) return options;
+  if (ops_.variants() < 2 || ops_.variants() > kMostVariants) return options;
   options.push_back(std::make_unique<MixedStage>(*this, nullptr));
   for (const auto& priced : priced_) {
     options.push_back(std::make_unique<MixedStage>(*this, priced.get()));

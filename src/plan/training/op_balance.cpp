@@ -29,7 +29,7 @@ int gpus_before(const DraftBook& book, const Draft& draft, int stage) {
 template <class Holds>
 std::optional<int> furthest(int from, int to, int tries, const Holds& holds) {
   if (!holds(from)) return std::nullopt;
-  if (holds(to)) return to;
+  if (from == to || holds(to)) return to;
   const int step = to < from ? -1 : 1;
   int good = from;
   int bad = to;

@@ -10,6 +10,9 @@
 
 namespace weir::plan {
 
+// Told apart by OpMeasures::signature().
+inline constexpr int kMostVariants = 8;
+
 class OpMeasures {
  public:
   // All operators at one variant.

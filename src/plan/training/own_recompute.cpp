@@ -13,6 +13,7 @@ using predict::ModelUnit;
 namespace {
 
 constexpr std::size_t kMostCaps = 8;
+constexpr int kShortStage = 16;  // operators
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
@@ -181,7 +182,24 @@ bool OwnRecompute::select_best(int stages_behind, double missing_mib, Selection&
   return best.cost_us < kImpossible;
 }
 
+const UnitChoice* OwnRecompute::choose_exactly(int first, int end, int stages_behind,
+                                               double missing_mib) {
+  const auto [place, is_new] =
+      short_stages_.try_emplace(ShortKey{first, end, measures_.signature(first, end)});
+  if (is_new) {
+    place->second = all_choices(costs_, measures_, {first, 0, end - first, PieceEnd::stage_ends});
+  }
+  for (const UnitChoice& one : place->second) {  // cheapest first
+    if (one.saved_mib * (stages_behind + 1) - one.peak_mib >= missing_mib) return &one;
+  }
+  return nullptr;
+}
+
 double OwnRecompute::recompute_us(int first, int end, int stages_behind, double missing_mib) {
+  if (end - first <= kShortStage) {
+    const UnitChoice* choice = choose_exactly(first, end, stages_behind, missing_mib);
+    return choice == nullptr ? kImpossible : choice->cost_us;
+  }
   find_pieces(first, end);
   Selection best;
   return select_best(stages_behind, missing_mib, best) ? best.cost_us : kImpossible;
@@ -216,6 +234,13 @@ double OwnRecompute::bound_us(int first, int end, int stages_behind, double miss
 void OwnRecompute::choose(int first, int end, int stages_behind, double missing_mib,
                           std::span<PlanOp> ops) {
   for (PlanOp& op : ops) op.recompute = false;
+  if (end - first <= kShortStage) {
+    const UnitChoice* choice = choose_exactly(first, end, stages_behind, missing_mib);
+    for (std::size_t i = 0; choice != nullptr && i < ops.size(); ++i) {
+      ops[i].recompute = ((choice->mask >> i) & 1U) != 0;
+    }
+    return;
+  }
   find_pieces(first, end);
   Selection best;
   if (!select_best(stages_behind, missing_mib, best)) return;

@@ -3,7 +3,7 @@
 // What a stage computes again, chosen by cost: for each unit one of its choices (unit_choices.h), so
 // that enough is saved for the least time. Savings add up, so the chains of the units are followed in order of
 // microseconds per MiB; the last step takes the cheapest single choice that is enough. What lives at once during the
-// backward pass is limited first, and several limits are tried.
+// backward pass is limited first, and several limits are tried. Short stages, where all that is too coarse, are solved exactly.
 #pragma once
 
 #include <map>
@@ -67,6 +67,8 @@ class OwnRecompute {
   const std::vector<double>& caps();
   bool select(std::size_t cap, double needed_mib, Selection& selection);
   bool select_best(int stages_behind, double missing_mib, Selection& best);
+  // A short stage as one piece: the best choice exactly, or null.
+  const UnitChoice* choose_exactly(int first, int end, int stages_behind, double missing_mib);
 
   const predict::IterationCosts& costs_;
   OpMeasures whole_model_;
@@ -77,6 +79,12 @@ class OwnRecompute {
   std::vector<std::vector<std::unique_ptr<Choices>>> choices_;  // by key, by cap
   std::vector<std::unique_ptr<std::vector<UnitChoice>>> relaxed_;
   std::vector<double> caps_;
+  struct ShortKey {
+    int first, end;
+    std::uint64_t variants;
+    auto operator<=>(const ShortKey&) const = default;
+  };
+  std::map<ShortKey, std::vector<UnitChoice>> short_stages_;
   std::vector<Piece> pieces_;  // of the stage being looked at
   struct Edge {
     double us_per_mib;

@@ -54,9 +54,7 @@ Least least_of_all_sets(const Case& it) {
   return least;
 }
 
-// How near the choice is to the best set is no law and not asked here. Measured on 1,408 such short, tight stages (full
-// model): the best in 738, nothing found in 210, and where found the mean cost is 1.06 (residual network) to 1.38 (T5) of the best.
-TEST(OwnRecompute, LiesBetweenItsBoundAndWhatFits) {
+TEST(OwnRecompute, OfAShortStageIsTheBestSetAndNoLessThanItsBound) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const CostModel model = seed % 2 == 0 ? CostModel::published : CostModel::full;
@@ -68,7 +66,11 @@ TEST(OwnRecompute, LiesBetweenItsBoundAndWhatFits) {
     const Least least = least_of_all_sets(it);
     const double found = own.recompute_us(it.stage.first, it.stage.end, behind, it.missing);
     EXPECT_LE(own.bound_us(it.stage.first, it.stage.end, behind, it.missing), least.any_us + 1e-6);
-    EXPECT_GE(found, least.allowed_us - 1e-6);
+    if (least.allowed_us < kImpossible) {
+      EXPECT_NEAR(found, least.allowed_us, 1e-6);
+    } else {
+      EXPECT_EQ(found, kImpossible);
+    }
     compared += found < kImpossible ? 1 : 0;
   }
   EXPECT_GT(compared, 100);

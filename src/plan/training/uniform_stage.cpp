@@ -54,8 +54,8 @@ UniformStage::UniformStage(const predict::IterationCosts& costs, StageLayout lay
     reserved_forward.push_back(row.reserved_forward_mib);
     reserved_backward.push_back(row.reserved_backward_mib);
     for (const bool crosses : {false, true}) {
-      receive_[crosses ? 1 : 0].push_back(costs.transfer_us(row.input_mib, crosses));
-      send_[crosses ? 1 : 0].push_back(costs.transfer_us(row.output_mib, crosses));
+      receive_[crosses ? 1 : 0].push_back(costs.receive_us(op, row.input_mib, crosses));
+      send_[crosses ? 1 : 0].push_back(costs.send_us(op, row.output_mib, crosses));
     }
     const auto& unit = ops.units[at(ops.unit_of[at(op)])];
     if (unit.kind != kind) {

@@ -14,8 +14,14 @@ struct Partial {  // of the operators so far
   double open_mib = 0;  // activations of the run under way
 };
 
-// Keeps what no other beats in cost and saving (and, where the peak is limited, in the open run).
-void prune(std::vector<Partial>& partials, bool compares_open) {
+enum class Compares : unsigned char {
+  cost_and_saving,
+  open_run_too,  // where the peak is limited
+  peak_too,      // where the peak is to be chosen
+};
+
+// Keeps what no other beats.
+void prune(std::vector<Partial>& partials, Compares compares) {
   std::ranges::sort(partials, [](const Partial& a, const Partial& b) {
     if (a.choice.cost_us != b.choice.cost_us) return a.choice.cost_us < b.choice.cost_us;
     if (a.choice.saved_mib != b.choice.saved_mib) return a.choice.saved_mib > b.choice.saved_mib;
@@ -26,7 +32,8 @@ void prune(std::vector<Partial>& partials, bool compares_open) {
   for (const Partial& one : partials) {
     const bool is_beaten = std::ranges::any_of(kept, [&](const Partial& other) {
       return other.choice.saved_mib >= one.choice.saved_mib &&
-             (!compares_open || other.open_mib <= one.open_mib);
+             (compares == Compares::cost_and_saving || other.open_mib <= one.open_mib) &&
+             (compares != Compares::peak_too || other.choice.peak_mib <= one.choice.peak_mib);
     });
     if (!is_beaten) kept.push_back(one);
   }
@@ -43,8 +50,8 @@ class PieceSearch {
         peak_cap_{peak_cap},
         is_relaxed_{is_relaxed} {}
 
-  std::vector<UnitChoice> run() {
-    const bool is_capped = peak_cap_ < std::numeric_limits<double>::infinity();
+  // What is compared between operators, and in the end.
+  std::vector<UnitChoice> run(Compares compares, Compares compares_in_the_end) {
     std::array<std::vector<Partial>, 2> states;  // by the last operator's bit
     states[0].push_back({});
     for (int offset = piece_.from; offset < piece_.to; ++offset) {
@@ -55,7 +62,7 @@ class PieceSearch {
           for (const Partial& one : states[before])
             add(next[bit], one, offset, before == 1, bit == 1);
         }
-        prune(next[bit], is_capped);
+        prune(next[bit], compares);
       }
       states = std::move(next);
     }
@@ -66,7 +73,8 @@ class PieceSearch {
         all.push_back(one);
       }
     }
-    prune(all, false);
+    for (Partial& one : all) one.open_mib = 0;
+    prune(all, compares_in_the_end);
     std::vector<UnitChoice> choices;
     for (const Partial& one : all) choices.push_back(one.choice);
     return choices;
@@ -91,7 +99,7 @@ class PieceSearch {
       const bool is_stage_end = piece_.end == PieceEnd::stage_ends && offset + 1 == piece_.to;
       if (!join(one, offset - 1, is_stage_end)) return;
     } else {
-      one.open_mib = 0;
+      end_run(one);
     }
     into.push_back(one);
   }
@@ -101,16 +109,25 @@ class PieceSearch {
     const predict::OpTraits& traits = costs_.ops().traits_of(op(offset));
     one.choice.saved_mib += costs_.saved_mib(op(offset), activation(offset));
     one.open_mib += costs_.kept_mib(op(offset), activation(offset));
-    one.choice.peak_mib = std::max(one.choice.peak_mib, one.open_mib);
+    const bool is_too_much = std::max(one.choice.peak_mib, one.open_mib) > peak_cap_;
     const bool ends = traits.activation_factor == 1 &&
                       (costs_.ops().traits_of(op(offset) + 1).starts_block || successor_ends_stage);
-    if (ends) one.open_mib = 0;
-    return one.choice.peak_mib <= peak_cap_;
+    if (ends) end_run(one);
+    return !is_too_much;
+  }
+
+  static void end_run(Partial& one) {
+    one.choice.peak_mib = std::max(one.choice.peak_mib, one.open_mib);
+    one.open_mib = 0;
   }
 
   // The last operator of the piece is computed again. False when that is not allowed.
   bool close(Partial& one) const {
-    if (piece_.end == PieceEnd::stage_ends) return true;
+    if (piece_.end == PieceEnd::stage_ends) {
+      // The artifact does not count a run that is open at the end of a stage.
+      if (costs_.options().model != predict::CostModel::published) end_run(one);
+      return true;
+    }
     const int last = piece_.to - 1;
     if (is_relaxed_) {
       one.choice.saved_mib += costs_.saved_mib(op(last), activation(last));
@@ -134,13 +151,22 @@ class PieceSearch {
 
 std::vector<UnitChoice> unit_choices(const predict::IterationCosts& costs,
                                      const OpMeasures& measures, UnitPiece piece, double peak_cap) {
-  return PieceSearch{costs, measures, piece, peak_cap, false}.run();
+  const bool is_capped = peak_cap < std::numeric_limits<double>::infinity();
+  return PieceSearch{costs, measures, piece, peak_cap, false}.run(
+      is_capped ? Compares::open_run_too : Compares::cost_and_saving, Compares::cost_and_saving);
+}
+
+std::vector<UnitChoice> all_choices(const predict::IterationCosts& costs,
+                                    const OpMeasures& measures, UnitPiece piece) {
+  return PieceSearch{costs, measures, piece, std::numeric_limits<double>::infinity(), false}.run(
+      Compares::peak_too, Compares::peak_too);
 }
 
 std::vector<UnitChoice> unit_relaxation(const predict::IterationCosts& costs,
                                         const OpMeasures& measures, UnitPiece piece) {
   const auto choices =
-      PieceSearch{costs, measures, piece, std::numeric_limits<double>::infinity(), true}.run();
+      PieceSearch{costs, measures, piece, std::numeric_limits<double>::infinity(), true}.run(
+          Compares::cost_and_saving, Compares::cost_and_saving);
   return convex_chain(choices);
 }
 

@@ -40,6 +40,10 @@ struct UnitPiece {
 std::vector<UnitChoice> unit_choices(const predict::IterationCosts& costs,
                                      const OpMeasures& measures, UnitPiece piece, double peak_cap);
 
+// Every choice that no other beats in cost, saving and peak: for short pieces only, there can be many.
+std::vector<UnitChoice> all_choices(const predict::IterationCosts& costs,
+                                    const OpMeasures& measures, UnitPiece piece);
+
 // An upper bound on what can be saved at a cost, as a convex chain from (0, 0): for lower bounds. Counts the saving of
 // a last operator that flows on as if its successor were free.
 std::vector<UnitChoice> unit_relaxation(const predict::IterationCosts& costs,

@@ -90,6 +90,16 @@ double IterationCosts::transfer_us(double mib, bool crosses_nodes) const {
                                                 : transfer_time_us(link, mib);
 }
 
+double IterationCosts::receive_us(int op, double input_mib, bool crosses_nodes) const {
+  if (options_.model == CostModel::full && op == 0) return 0;
+  return transfer_us(input_mib, crosses_nodes);
+}
+
+double IterationCosts::send_us(int op, double output_mib, bool crosses_nodes) const {
+  if (options_.model == CostModel::full && op + 1 == ops_.size()) return 0;
+  return transfer_us(output_mib, crosses_nodes);
+}
+
 double IterationCosts::collective_us(Collective kind, int gpus, double mib) const {
   const auto found = profile_.collectives.find({kind, gpus});
   const CollectiveTimes* times = found == profile_.collectives.end() ? nullptr : &found->second;
@@ -186,8 +196,8 @@ StageCost IterationCosts::stage(int first, std::span<const PlanOp> plan_ops, int
   const OpMeasure* last_rows = rows(variant_of(back, microbatch));
   const double output_mib = last_rows == nullptr ? std::numeric_limits<double>::infinity()
                                                  : measure(last_rows, last).output_mib;
-  time.receive = transfer_us(input_mib, place.input_crosses);
-  time.send = transfer_us(output_mib, place.output_crosses);
+  time.receive = receive_us(first, input_mib, place.input_crosses);
+  time.send = send_us(last, output_mib, place.output_crosses);
   for (const auto& [replicas, mib] : weights_by_replicas)
     time.gradients += gradients_us(mib, replicas);
   time.optimizer = optimizer_us(weights);

@@ -118,6 +118,10 @@ class IterationCosts {
 
   // The parts of a cost, for a search that sums them up in its own way. Microseconds.
   double transfer_us(double mib, bool crosses_nodes) const;
+  // Of a stage that begins, or ends, with operator `op`. In `full`, nothing comes before the model's first operator or goes anywhere after
+  // its last.
+  double receive_us(int op, double input_mib, bool crosses_nodes) const;
+  double send_us(int op, double output_mib, bool crosses_nodes) const;
   double collective_us(Collective kind, int gpus, double mib) const;
   struct ReshardTime {
     double forward = 0;
