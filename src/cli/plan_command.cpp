@@ -18,6 +18,7 @@
 #include "formats/quantity_text.h"
 #include "plan/training/advice.h"
 #include "plan/training/alleviation.h"
+#include "plan/training/explain_path.h"
 #include "plan/training/feasibility.h"
 #include "plan/training/megatron_grid.h"
 #include "report/plan_tables.h"
@@ -155,12 +156,15 @@ Result<void> plan_command(const OptionValues& options, Console& console) {
   const std::chrono::duration<double> passed = Clock::now() - start;
   const PlanAnswer& answer = found->answer;
   const formats::PlanDocument document = document_of(*setup, answer.plan);
-  report::PlanView view{*costs, document, answer.cost,
-                        report::SearchFigures{answer.lower_bound_ms, passed.count(),
-                                              answer.evaluations, answer.is_complete}};
+  report::PlanView view{
+      *costs, document, answer.cost,
+      report::SearchFigures{answer.lower_bound_ms, passed.count(), answer.evaluations,
+                            answer.is_complete, budget.is_spent()}};
   view.path = std::move(found->path);
   const auto grid = plan::megatron_grid(*costs, setup->request.batch, setup->request.microbatches);
   if (grid) view.grid_ms = grid->cost.iteration_ms;
+  if (options.flag("explain") && view.path.empty())
+    view.path = plan::explain_path(*costs, setup->request, answer.plan);
   if (wants_advice(options)) {
     progress.tell("searching for what would help");
     view.advice = plan::what_would_help(*costs, setup->request, answer.plan,

@@ -25,17 +25,22 @@ using report::PlanView;
 
 constexpr std::size_t kMostRows = 40;
 
+std::string_view how_it_ended(const report::SearchFigures& search) {
+  if (search.is_complete) return "the search came to its end";
+  if (search.is_cut_short) return "the search was cut short, a longer one may find better";
+  return "no further change helped, which proves nothing";
+}
+
 std::string search_text(const report::SearchFigures& search) {
   return fmt::format("{} stages looked at{}; {}.\n",
                      report::with_commas(static_cast<double>(search.evaluations), 0),
                      search.seconds ? fmt::format(" in {:.2f} s", *search.seconds) : "",
-                     search.is_complete ? "the search came to its end"
-                                        : "the search was cut short, a longer one may find better");
+                     how_it_ended(search));
 }
 
-// One layout for all stages, the best there is: what a grid over degrees finds.
+// What people find by trying: all stages alike.
 std::string grid_text(const PlanView& view) {
-  return fmt::format("Uniform grid: {} ms ({:.2f} times as long).\n",
+  return fmt::format("The best plan with all stages alike takes {} ms, {:.2f} times as long.\n",
                      report::with_commas(*view.grid_ms, 1), *view.grid_ms / view.cost.iteration_ms);
 }
 
@@ -57,7 +62,7 @@ std::string text_of(const OptionValues& options, const PlanView& view) {
   text += shortened(report::stage_table(view));
   text += shortened(report::time_table(view));
   text += report::memory_bars(view, kMostRows) + "\n";
-  if (!view.path.empty()) text += report::to_text(report::path_table(view)) + "\n";
+  if (!view.path.empty()) text += report::path_text(view) + "\n";
   if (!view.advice.empty()) text += report::to_text(report::advice_table(view)) + "\n";
   return text + options.recipe() + "\n";
 }

@@ -122,7 +122,7 @@ TEST(PipelineTimeline, ATraceNamesEveryStageAndHasItsSpans) {
 TEST(PipelineTimeline, ThePageIsSelfContainedAndTheSameEveryTime) {
   const TestPlan plan = test_plan(predict::random_gpt_profile(4), CostModel::full, 2, 2, 40);
   PlanView view = plan.view();
-  view.search = SearchFigures{plan.cost.iteration_ms, 1.5, 10, true};
+  view.search = SearchFigures{plan.cost.iteration_ms, 1.5, 10, true, false};
   view.advice = {{"more <memory>", plan.cost.iteration_ms / 2, "", true}};
   const ReportHeader header{"weir plan", "0", {}};
   const std::string page = plan_report(header, view);

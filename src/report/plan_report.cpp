@@ -45,6 +45,12 @@ std::string memory_figure(const PlanView& view) {
   return figure("Memory", explanation, stage_memory_svg(view), memory_table(view));
 }
 
+std::string grid_sentence(const PlanView& view) {
+  if (!view.grid_ms) return "";
+  return fmt::format(" The best plan with all stages alike takes {:.2f} times as long.",
+                     *view.grid_ms / view.cost.iteration_ms);
+}
+
 std::string path_section(const PlanView& view) {
   Table table = path_table(view);
   table.title = "From a naive plan, one change after the other";
@@ -77,7 +83,7 @@ std::string plan_report(const ReportHeader& header, const PlanView& view) {
   if (!view.advice.empty()) content += advice_section(view);
   return page(
       header, view.search ? "Which plan is fastest?" : "What does this plan cost?",
-      plan_headline(view), content,
+      plan_headline(view) + grid_sentence(view), content,
       "Predicted from measurements of single operators. Hover over a bar for what it stands "
       "for.",
       data_of(header, view));

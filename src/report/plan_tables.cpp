@@ -222,6 +222,23 @@ std::vector<std::string> memory_warnings(const PlanView& view) {
   return warnings;
 }
 
+std::string path_text(const PlanView& view) {
+  std::string text = "The way to this plan\n";
+  const auto line = [](double ms, bool fits) {
+    return fmt::format("{:>12} ms{}", with_commas(ms, 1), fits ? "" : ", does not fit in memory");
+  };
+  for (const plan::PlanStep& step : view.path) {
+    text +=
+        fmt::format("{}. Stage {} is short of {}: {} ms, {} MiB.\n",
+                    line(step.from_ms, step.fits_before), step.stage, plan::name_of(step.resource),
+                    with_commas(step.stage_from_ms, 1), with_commas(step.memory_from_mib, 0));
+    text += fmt::format("{:>17} {}. Stage {} then: {} ms, {} MiB.\n", "->", step.change, step.stage,
+                        with_commas(step.stage_to_ms, 1), with_commas(step.memory_to_mib, 0));
+  }
+  if (!view.path.empty()) text += line(view.path.back().to_ms, view.path.back().fits_after) + "\n";
+  return text;
+}
+
 Table path_table(const PlanView& view) {
   Table table{"The way to this plan",
               {{"iteration ms"},

@@ -42,6 +42,8 @@ std::vector<std::string> memory_warnings(const PlanView& view);
 
 // From a naive plan to this one: bottleneck, change, effect.
 Table path_table(const PlanView& view);
+// The same for a terminal, where changes are too long for a column.
+std::string path_text(const PlanView& view);
 // What would help, and by how much.
 Table advice_table(const PlanView& view);
 

@@ -84,7 +84,7 @@ TEST(PlanTables, TheHeadlineSaysWhatIsProved) {
   const TestPlan plan = test_plan(predict::random_gpt_profile(2), CostModel::full, 2, 2, 4);
   PlanView view = plan.view();
   const double ms = plan.cost.iteration_ms;
-  view.search = SearchFigures{ms, 0.1, 10, true};
+  view.search = SearchFigures{ms, 0.1, 10, true, false};
   EXPECT_THAT(plan_headline(view), HasSubstr("No plan of the space searched is faster."));
   view.search->lower_bound_ms = ms / 1.05;
   EXPECT_THAT(plan_headline(view), HasSubstr("at most 5.00 % above the best possible"));
@@ -107,11 +107,34 @@ TEST(PlanTables, AGainIsAtLeastWhatAShortSearchFound) {
                                  "none found in a short search", "none", "nobody measured it"));
 }
 
+TEST(PlanTables, APathIsToldStepByStep) {
+  const TestPlan plan = test_plan(predict::random_gpt_profile(2), CostModel::full, 2, 2, 4);
+  PlanView view = plan.view();
+  view.path = {{.from_ms = 2000,
+                .to_ms = 1500,
+                .fits_before = false,
+                .stage = 1,
+                .resource = plan::PlanResource::memory,
+                .change = "3 operators from stage 1 to stage 0",
+                .stage_from_ms = 1900,
+                .stage_to_ms = 1400,
+                .memory_from_mib = 900,
+                .memory_to_mib = 700}};
+  EXPECT_EQ(
+      path_text(view),
+      "The way to this plan\n"
+      "     2,000.0 ms, does not fit in memory. Stage 1 is short of memory: 1,900.0 ms, 900 MiB.\n"
+      "               -> 3 operators from stage 1 to stage 0. Stage 1 then: 1,400.0 ms, 700 MiB.\n"
+      "     1,500.0 ms\n");
+  EXPECT_EQ(path_table(view).rows[0][3], "3 operators from stage 1 to stage 0");
+  EXPECT_EQ(plan_json(view)["path"][0]["bottleneck"], 1);
+}
+
 TEST(PlanTables, JsonHasTheKeysOfTheContract) {
   const TestPlan plan = test_plan(predict::random_gpt_profile(2), CostModel::full, 2, 2, 4);
   PlanView view = plan.view();
   EXPECT_FALSE(plan_json(view).contains("lower_bound_ms")) << "nothing was searched";
-  view.search = SearchFigures{1, 0.25, 10, true};
+  view.search = SearchFigures{1, 0.25, 10, true, false};
   const auto json = plan_json(view);
   for (const char* key : {"predicted_ms", "lower_bound_ms", "search_s", "max_memory_mib",
                           "microbatch", "stages", "evaluations", "complete", "samples_per_s"})

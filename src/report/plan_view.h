@@ -21,6 +21,7 @@ struct SearchFigures {
   std::optional<double> seconds;
   std::uint64_t evaluations = 0;
   bool is_complete = false;
+  bool is_cut_short = false;  // by its budget or the user
 };
 
 struct PlanView {
@@ -28,7 +29,7 @@ struct PlanView {
   const formats::PlanDocument& document;
   const predict::PlanCost& cost;
   std::optional<SearchFigures> search{};  // nothing for a plan that came from a file
-  std::optional<double> grid_ms{};        // the best plan that splits every stage alike
+  std::optional<double> grid_ms{};        // the best plan with all stages alike
   std::vector<plan::Advice> advice{};     // empty when nobody asked
   std::vector<plan::PlanStep> path{};     // from a naive plan to this one; likewise
 
