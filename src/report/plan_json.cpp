@@ -21,7 +21,7 @@ nlohmann::ordered_json path_json(const PlanView& view) {
                     {"fits_before", step.fits_before},
                     {"fits_after", step.fits_after},
                     {"bottleneck", step.stage},
-                    {"short_of", plan::name_of(step.resource)},
+                    {"resource", plan::name_of(step.resource)},
                     {"change", step.change},
                     {"stage_from_ms", rounded(step.stage_from_ms)},
                     {"stage_to_ms", rounded(step.stage_to_ms)},

@@ -229,7 +229,7 @@ std::string path_text(const PlanView& view) {
   };
   for (const plan::PlanStep& step : view.path) {
     text +=
-        fmt::format("{}. Stage {} is short of {}: {} ms, {} MiB.\n",
+        fmt::format("{}. Bottleneck: stage {}, by {}: {} ms, {} MiB.\n",
                     line(step.from_ms, step.fits_before), step.stage, plan::name_of(step.resource),
                     with_commas(step.stage_from_ms, 1), with_commas(step.memory_from_mib, 0));
     text += fmt::format("{:>17} {}. Stage {} then: {} ms, {} MiB.\n", "->", step.change, step.stage,
@@ -243,7 +243,7 @@ Table path_table(const PlanView& view) {
   Table table{"The way to this plan",
               {{"iteration ms"},
                {"bottleneck", Align::left},
-               {"short of", Align::left},
+               {"by", Align::left},
                {"change", Align::left},
                {"iteration ms"},
                {"its memory MiB"}},

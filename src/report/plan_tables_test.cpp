@@ -123,7 +123,8 @@ TEST(PlanTables, APathIsToldStepByStep) {
   EXPECT_EQ(
       path_text(view),
       "The way to this plan\n"
-      "     2,000.0 ms, does not fit in memory. Stage 1 is short of memory: 1,900.0 ms, 900 MiB.\n"
+      "     2,000.0 ms, does not fit in memory. Bottleneck: stage 1, by memory: 1,900.0 ms, 900 "
+      "MiB.\n"
       "               -> 3 operators from stage 1 to stage 0. Stage 1 then: 1,400.0 ms, 700 MiB.\n"
       "     1,500.0 ms\n");
   EXPECT_EQ(path_table(view).rows[0][3], "3 operators from stage 1 to stage 0");

@@ -85,13 +85,23 @@ class Prober {
 
   std::optional<int> more_nodes(PlanCluster cluster) const {
     if (costs_.profile().between_nodes.empty()) return std::nullopt;
-    const int most = cluster.nodes * kMostTimesTheNodes;
-    for (int more = 1; cluster.nodes + more <= most; more *= 2) {
+    const auto is_enough = [&](int nodes) {
       PlanCluster larger = cluster;
-      larger.nodes += more;
-      if (is_feasible(larger)) return larger.nodes;
+      larger.nodes = nodes;
+      return is_feasible(larger);
+    };
+    int too_few = cluster.nodes;
+    int enough = too_few + 1;
+    while (!is_enough(enough)) {
+      too_few = enough;
+      enough = cluster.nodes + 2 * (enough - cluster.nodes);
+      if (enough > cluster.nodes * kMostTimesTheNodes) return std::nullopt;
     }
-    return std::nullopt;
+    while (enough - too_few > 1) {
+      const int middle = (too_few + enough) / 2;
+      (is_enough(middle) ? enough : too_few) = middle;
+    }
+    return enough;
   }
 
   std::optional<int> fewer_nodes(PlanCluster cluster) const {
