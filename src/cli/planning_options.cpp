@@ -74,8 +74,8 @@ OptionSpec cost_model_option() {
           .default_text = "full",
           .choices = {"published", "full"},
           .help =
-              "full: links interpolated and hidden behind computation, gradients, optimizer and "
-              "tied embeddings charged. published: as in the public code, to compare."};
+              "full: links interpolated, gradients, optimizer and tied embeddings charged. "
+              "published: as in the public code, to compare."};
 }
 
 OptionSpec tp1_option() {
@@ -86,6 +86,15 @@ OptionSpec tp1_option() {
               "Without tensor parallelism the split dimension means nothing, yet it was measured "
               "twice. one: use the first for both. two: as measured. Default: two under "
               "published, one under full."};
+}
+
+OptionSpec overlap_option() {
+  return {.name = "overlap-transfers",
+          .type = OptionType::flag,
+          .help =
+              "Under full: take transfers between stages as hidden behind computation. For "
+              "runtimes that keep more microbatches in flight than 1F1B does; their memory is "
+              "not charged."};
 }
 
 OptionSpec straddle_option() {
@@ -143,6 +152,7 @@ std::vector<OptionSpec> search_options() {
        .help = "uniform: all operators of a stage are split alike. mixed: each may differ. "
                "Default: mixed for resnet, otherwise uniform."},
       tp1_option(),
+      overlap_option(),
       {.name = "search",
        .type = OptionType::text,
        .default_text = "dp",
@@ -233,7 +243,7 @@ CommandSpec predict_spec() {
                     "By the published cost model, for a program."}}};
   append(spec.options, model_options());
   append(spec.options, {nodes_option(), gpus_option(), memory_option(), cost_model_option(),
-                        tp1_option(), straddle_option()});
+                        tp1_option(), overlap_option(), straddle_option()});
   append(spec.options, output_options());
   return spec;
 }

@@ -259,6 +259,7 @@ predict::CostOptions cost_options(const OptionValues& options, CostModel model) 
   result.one_measurement_at_tp1 = options.has("tp1-measurements")
                                       ? options.text("tp1-measurements") == "one"
                                       : model == CostModel::full;
+  result.hides_transfers = options.flag("overlap-transfers");
   return result;
 }
 

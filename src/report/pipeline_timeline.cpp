@@ -35,7 +35,7 @@ class Schedule {
  public:
   Schedule(const PlanView& view, int shown)
       : costs_{view.cost.stages},
-        hides_transfers_{view.costs.options().model == predict::CostModel::full},
+        hides_transfers_{view.costs.hides_transfers()},
         microbatches_{view.microbatches()},
         shown_{shown},
         passes_(costs_.size()),

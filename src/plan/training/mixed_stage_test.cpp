@@ -74,7 +74,7 @@ void expect_like_full_evaluation(CostModel model, RecomputeRule rule) {
       expect_same(base.finish, cost.time.finish(), "finish");
       expect_same(recompute, cost.time.recompute, "recompute");
       EXPECT_LE(cost.memory.total(), it.limit + 1e-6);
-      const StageSpan span = stage_span(base, recompute, 9, model);
+      const StageSpan span = stage_span(base, recompute, 9, model == CostModel::full);
       expect_same(span.steady, span_of(cost, 9).steady, "steady");
       expect_same(span.traverse, span_of(cost, 9).traverse, "traverse");
       if (testing::Test::HasFailure()) return;
@@ -123,9 +123,10 @@ void expect_bound_holds(CostModel model) {
       if (cost.memory.total() > it.limit) continue;
       ++fitting;
       for (const int microbatches : {1, 2, 100}) {
-        const StageSpan least = stage_span(
-            bound->base(first, end, place),
-            bound->least_recompute_us(first, end, place.stages_behind), microbatches, model);
+        const StageSpan least =
+            stage_span(bound->base(first, end, place),
+                       bound->least_recompute_us(first, end, place.stages_behind), microbatches,
+                       model == CostModel::full);
         const StageSpan found = span_of(cost, microbatches);
         ASSERT_LE(least.steady, found.steady * (1 + kShare) + 1e-6);
         ASSERT_LE(least.traverse, found.traverse * (1 + kShare) + 1e-6);
@@ -146,7 +147,7 @@ void expect_not_above_uniform_stages(const IterationCosts& costs, RandomStage st
   const StageSpan least =
       stage_span(bound->base(stage.first, stage.end, stage.place),
                  bound->least_recompute_us(stage.first, stage.end, stage.place.stages_behind), 9,
-                 costs.options().model);
+                 costs.hides_transfers());
   for (const StageLayout& layout : kOnTwoGpus) {
     stage.layout = layout;
     UniformStage uniform{costs, layout, stage.microbatch, limit, RecomputeRule::derived};

@@ -76,7 +76,7 @@ StageSpan PipelineDp::span_of(std::size_t option, int first, int end, int stages
   const double recompute = costing_ == Costing::chosen
                                ? it.recompute_us(first, end, stages_behind)
                                : it.least_recompute_us(first, end, stages_behind);
-  return stage_span(base, recompute, problem_.microbatches, problem_.model);
+  return stage_span(base, recompute, problem_.microbatches, problem_.hides_transfers);
 }
 
 double& PipelineDp::head(int gpus, int cut) {
@@ -113,12 +113,12 @@ void PipelineDp::find_heads(double limit) {
           if (best <= so_far) continue;
           if (!budget_.spend()) return;
           const StageBase base = option->base(first, end, place);
-          StageSpan span = stage_span(base, 0, problem_.microbatches, problem_.model);
+          StageSpan span = stage_span(base, 0, problem_.microbatches, problem_.hides_transfers);
           if (span.steady > limit || span.steady >= best) continue;
           const double recompute = option->least_recompute_us(first, end, behind);
           if (recompute == kImpossible) continue;
           if (recompute > 0) {
-            span = stage_span(base, recompute, problem_.microbatches, problem_.model);
+            span = stage_span(base, recompute, problem_.microbatches, problem_.hides_transfers);
           }
           if (span.steady <= limit) best = std::min(best, std::max(so_far, span.steady));
         }
@@ -152,7 +152,7 @@ void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int 
       if (it.work_us(first, end) > most_work) break;
       if (!budget_.spend()) return;
       const StageBase base = it.base(first, end, place);
-      StageSpan span = stage_span(base, 0, problem_.microbatches, problem_.model);
+      StageSpan span = stage_span(base, 0, problem_.microbatches, problem_.hides_transfers);
       const auto value_of = [&] {
         return goal == Goal::steady ? std::max(span.steady, behind) : span.traverse + behind;
       };
@@ -161,7 +161,7 @@ void PipelineDp::extend(const Table& tail, Table& into, std::size_t option, int 
       const auto is_worth_it = [&](double recompute) {
         if (recompute == kImpossible) return false;
         if (recompute > 0)
-          span = stage_span(base, recompute, problem_.microbatches, problem_.model);
+          span = stage_span(base, recompute, problem_.microbatches, problem_.hides_transfers);
         return span.steady <= limit && value_of() < best;
       };
       if (!is_worth_it(it.least_recompute_us(first, end, stages_behind))) continue;

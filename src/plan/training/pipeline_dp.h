@@ -40,7 +40,7 @@ struct StageBand {
 
 struct PipelineProblem {
   PlanCluster cluster;
-  predict::CostModel model = predict::CostModel::full;
+  bool hides_transfers = false;
   int microbatches = 1;
   bool stages_may_straddle_nodes = false;
   std::optional<StageBand> band;

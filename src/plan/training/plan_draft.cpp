@@ -65,7 +65,7 @@ StageSpan DraftBook::span(int size, const DraftStage& it, int stages_behind, int
   const StageBase base = option.base(it.first, it.end,
                                      {stages_behind, gpus_before > 0 && gpus_before % per_node == 0,
                                       (gpus_before + option.gpus()) % per_node == 0});
-  return stage_span(base, recompute, microbatches(size), costs_.options().model);
+  return stage_span(base, recompute, microbatches(size), costs_.hides_transfers());
 }
 
 DraftCost DraftBook::cost(const Draft& draft) {

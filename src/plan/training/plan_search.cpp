@@ -96,7 +96,7 @@ class Search {
 
 PipelineProblem Search::problem(const Attempt& attempt, std::vector<int> cuts) const {
   PipelineProblem problem{.cluster = costs_.cluster(),
-                          .model = costs_.options().model,
+                          .hides_transfers = costs_.hides_transfers(),
                           .microbatches = attempt.microbatches,
                           .stages_may_straddle_nodes = request_.stages_may_straddle_nodes,
                           .stages = request_.stages,

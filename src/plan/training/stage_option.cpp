@@ -6,12 +6,11 @@
 namespace weir::plan {
 
 StageSpan stage_span(const StageBase& base, double recompute, int microbatches,
-                     predict::CostModel model) {
+                     bool hides_transfers) {
   const double busy = base.busy + recompute;
   const double traverse = busy + base.reshard + base.links;
-  const double pace = model == predict::CostModel::published
-                          ? traverse
-                          : busy + base.reshard + std::max(0.0, base.links - busy);
+  const double pace =
+      hides_transfers ? busy + base.reshard + std::max(0.0, base.links - busy) : traverse;
   return {pace * (microbatches - 1) + base.finish, traverse};
 }
 

@@ -33,7 +33,7 @@ struct StageSpan {
 
 // With `recompute` microseconds of forward pass done again.
 StageSpan stage_span(const StageBase& base, double recompute, int microbatches,
-                     predict::CostModel model);
+                     bool hides_transfers);
 
 class StageOption {
  public:

@@ -52,7 +52,7 @@ void expect_like_full_evaluation(const IterationCosts& costs, UniformStage& opti
   expect_same(recompute, cost.time.recompute, "recompute");
   EXPECT_LE(cost.memory.total(), limit + 1e-6);
   const int microbatches = 1 + place.stages_behind * 3;
-  const StageSpan span = stage_span(base, recompute, microbatches, costs.options().model);
+  const StageSpan span = stage_span(base, recompute, microbatches, costs.hides_transfers());
   expect_same(span.traverse, cost.time.traverse, "traverse");
   expect_same(span.steady, cost.time.pace * (microbatches - 1) + cost.time.finish(), "steady");
 }
@@ -139,8 +139,8 @@ TEST(UniformStage, PlansAddUpAfterEveryMove) {
         UniformStage& option = *options[stage.option];
         const auto place = predict::place_of(plan, static_cast<std::size_t>(i), costs.cluster());
         const double recompute = option.recompute_us(first, stage.end, 3 - i);
-        const StageSpan span =
-            stage_span(option.base(first, stage.end, place), recompute, 64 / kMicrobatch, model);
+        const StageSpan span = stage_span(option.base(first, stage.end, place), recompute,
+                                          64 / kMicrobatch, model == CostModel::full);
         steady = std::max(steady, span.steady);
         traverse += span.traverse;
         first = stage.end;

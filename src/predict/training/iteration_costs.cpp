@@ -130,8 +130,7 @@ void IterationCosts::set_pace(StageTime& time) const {
   const double links = time.receive + time.send;
   const double reshard = time.reshard_forward + time.reshard_backward;
   time.traverse = busy + links + reshard;
-  time.pace = options_.model == CostModel::published ? time.traverse
-                                                     : busy + reshard + std::max(0.0, links - busy);
+  time.pace = hides_transfers() ? busy + reshard + std::max(0.0, links - busy) : time.traverse;
 }
 
 double IterationCosts::gradients_us(double weight_mib, int replicas) const {

@@ -10,8 +10,8 @@
 //
 // Two models share this form. `published` is that of the Aceso artifact with its quirks: pace and
 // traverse are equal, nothing is charged at the end, links are looked up in steps. `full` interpolates,
-// hides transfers between stages behind computation, and charges gradient all-reduce, optimizer and
-// tied embeddings. docs/planner.md lists every difference.
+// charges gradient all-reduce, optimizer and tied embeddings, and can take transfers between stages as hidden
+// behind computation. docs/planner.md lists every difference.
 #pragma once
 
 #include <optional>
@@ -33,6 +33,9 @@ struct CostOptions {
   // Without tensor parallelism the dimension of the split means nothing, yet profiles hold two measurements.
   // True: take the first for both. False: as measured, which flatters plans that mix (parity with the artifact).
   bool one_measurement_at_tp1 = true;
+  // `full`: a stage computes while data travels. A plain 1F1B schedule cannot: it has no microbatch to spare, so in
+  // a balanced pipeline every transfer is waited for. True is for runtimes that keep more microbatches in flight.
+  bool hides_transfers = false;
   // GB/s at which the optimizer's step reads and writes its state (`full`). An assumption: 80 % of a V100's memory bandwidth.
   double optimizer_gb_per_s = 720;
 };
@@ -106,6 +109,9 @@ class IterationCosts {
   const PlanCluster& cluster() const { return cluster_; }
   const CostOptions& options() const { return options_; }
   StateFactors state_factors() const { return factors_; }
+  bool hides_transfers() const {
+    return options_.model == CostModel::full && options_.hides_transfers;
+  }
 
   // The rows measured at a variant, or null: nobody measured it.
   const OpMeasure* rows(OpVariant variant) const;

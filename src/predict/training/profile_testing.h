@@ -199,7 +199,10 @@ inline OpProfile plain_profile(std::string model, std::vector<std::string> ops,
 // Requires: the profile is right. One measurement at tp 1 as the model's users do.
 inline IterationCosts test_costs(OpProfile profile, int layers, PlanCluster cluster,
                                  CostModel model) {
-  const CostOptions options{.model = model, .one_measurement_at_tp1 = model == CostModel::full};
+  // Hidden transfers are the harder case for bounds.
+  const CostOptions options{.model = model,
+                            .one_measurement_at_tp1 = model == CostModel::full,
+                            .hides_transfers = model == CostModel::full};
   auto costs = IterationCosts::make(std::move(profile), layers, cluster, options);
   if (!costs) ADD_FAILURE() << to_string(costs.error().details);
   return std::move(costs.value());
