@@ -812,6 +812,7 @@ void Controller::obey(const Record& record) {
     job.progress_at = now_;
     job.is_planned_on_a_guess =
         is_not_measured_yet(accepted->spec->curve) || is_profile(accepted->spec->curve);
+    job.status.tenant = submitted_->document.tenant;
     if (submitted_->document.is_training) job.status.iterations = accepted->spec->iterations;
     job.points = 0;
     asked_sizes_.add(submitted_->document.gpus, largest_block());

@@ -260,6 +260,7 @@ JobStatus status_from(const nlohmann::json& json) {
   JobStatus status;
   status.job = JobId{json.at("id").get<std::uint64_t>()};
   status.name = json.at("name").get<std::string>();
+  status.tenant = json.value("tenant", std::string{});
   const auto phase = std::find(kPhases.begin(), kPhases.end(),
                                std::string_view{json.at("phase").get_ref<const std::string&>()});
   status.phase = static_cast<ShownPhase>(phase - kPhases.begin());
@@ -346,6 +347,7 @@ std::string to_json(const JobStatus& status) {
   ObjectWriter object{out};
   object.number("id", static_cast<std::int64_t>(status.job.value));
   object.text("name", status.name);
+  if (!status.tenant.empty()) object.text("tenant", status.tenant);
   object.text("phase", to_string(status.phase));
   object.time("submitted", status.submitted);
   if (status.deadline_kind != DeadlineKind::none) {

@@ -47,6 +47,7 @@ std::string_view to_string(CurveOrigin origin);
 struct JobStatus {
   JobId job;
   std::string name;
+  std::string tenant;  // empty: the default one
   ShownPhase phase = ShownPhase::queued;
   Time submitted;
   DeadlineKind deadline_kind = DeadlineKind::none;

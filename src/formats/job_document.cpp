@@ -24,18 +24,31 @@ namespace {
 
 using Node = JobTree::Node;
 
-constexpr std::array<std::string_view, 24> kFields{"name",          "command",
-                                                   "directory",     "environment",
-                                                   "iterations",    "model",
-                                                   "batch",         "throughput",
-                                                   "profile",       "rigid",
-                                                   "duration",      "gpus",
-                                                   "deadline",      "kind",
-                                                   "ranks",         "retries",
-                                                   "grace",         "announce",
-                                                   "hang_after",    "memory",
-                                                   "progress_line", "reports_progress",
-                                                   "warm_start",    "count"};
+constexpr std::array<std::string_view, 25> kFields{"name",
+                                                   "tenant",
+                                                   "command",
+                                                   "directory",
+                                                   "environment",
+                                                   "iterations",
+                                                   "model",
+                                                   "batch",
+                                                   "throughput",
+                                                   "profile",
+                                                   "rigid",
+                                                   "duration",
+                                                   "gpus",
+                                                   "deadline",
+                                                   "kind",
+                                                   "ranks",
+                                                   "retries",
+                                                   "grace",
+                                                   "announce",
+                                                   "hang_after",
+                                                   "memory",
+                                                   "progress_line",
+                                                   "reports_progress",
+                                                   "warm_start",
+                                                   "count"};
 constexpr std::size_t kFieldsOfJson = kFields.size() - 1;  // a file's `count` stands last
 constexpr std::array<std::string_view, 1> kFileFields{"jobs"};
 
@@ -70,6 +83,16 @@ bool is_argument_text(std::string_view text) {
 bool is_power_of_two(std::int64_t number) {
   return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number));
 }
+
+}  // namespace
+
+bool is_tenant_name(std::string_view text) {
+  const auto is_allowed = [](char c) { return is_word_character(c) || c == '-' || c == '.'; };
+  return !text.empty() && text.size() <= kLongestTenantName && is_word_character(text.front()) &&
+         text.front() != '_' && std::all_of(text.begin(), text.end(), is_allowed);
+}
+
+namespace {
 
 bool is_job_name(std::string_view text) {
   if (text.empty() || text.size() > kLongestJobName) return false;
@@ -152,6 +175,8 @@ class JobReader {
     const auto name = fields_.get("name", JobTree::is_text, kNameRule, text_that(is_job_name));
     if (!fields_.has("name")) fields_.reject("name", kNameRule);
     job_.name = name.value_or("");
+    job_.tenant = fields_.get("tenant", JobTree::is_text, kTenantRule, text_that(is_tenant_name))
+                      .value_or("");
     read_command();
     read_directory();
     read_environment();
@@ -627,6 +652,7 @@ std::string write_job_json(const JobDocument& job) {
   {
     ObjectWriter object{out};
     object.text("name", job.name);
+    if (!job.tenant.empty()) object.text("tenant", job.tenant);
     object.key("command");
     append_list(out, job.launch.command);
     if (!job.launch.directory.empty()) object.text("directory", job.launch.directory);

@@ -4,6 +4,7 @@
 // same fields and get the same messages; docs/reference/job.schema.json describes them to editors.
 //
 //   name: bert                       # 1 to 128 letters, digits, - _ . and not only digits
+//   tenant: vision                   # the group it belongs to; default: of whoever submits it
 //   command: [python3, train.py]     # or one text, which /bin/sh -c runs
 //   directory: /srv/bert        # absolute; `weir submit` fills in where it is called
 //   environment: {LR: "0.1"}
@@ -59,6 +60,7 @@ namespace weir::formats {
 inline constexpr std::size_t kMaxJobJsonBytes = std::size_t{1} << 20;
 inline constexpr int kMaxJobJsonDepth = 16;
 inline constexpr std::size_t kLongestJobName = 128;
+inline constexpr std::size_t kLongestTenantName = 64;
 inline constexpr std::size_t kMaxCommandBytes = std::size_t{128} << 10;  // with one per argument
 inline constexpr std::size_t kMaxEnvironmentEntries = 256;
 inline constexpr std::size_t kMaxEnvironmentBytes = std::size_t{128} << 10;
@@ -72,6 +74,7 @@ struct JobDocument {
   using Deadline = std::variant<std::monostate, Duration, Time>;
 
   std::string name;
+  std::string tenant;  // empty: nobody said; the server decides
   bool is_training = false;
   CurveKey curve;                    // of a training job
   std::int64_t iterations = 0;       // of a training job
@@ -87,6 +90,13 @@ struct JobDocument {
 
   friend bool operator==(const JobDocument&, const JobDocument&) = default;
 };
+
+// What a job and a token may name as theirs.
+bool is_tenant_name(std::string_view text);
+inline constexpr std::string_view kTenantRule =
+    "1 to 64 letters, digits, - _ . that begin with a letter or digit";
+// Of jobs that nobody named a tenant for.
+inline constexpr std::string_view kDefaultTenant = "default";
 
 // `source_name` stands for the file in messages. JSON that is deeper or longer than the limits
 // above is refused before it is understood.

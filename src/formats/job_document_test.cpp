@@ -157,6 +157,18 @@ TEST(JobDocument, ACommandThatIsTorchrunIsToldHowManyRanks) {
               HasSubstr("weir says how many"));
 }
 
+TEST(JobDocument, ATenantIsAPlainName) {
+  const auto jobs = from_yaml("{name: a, tenant: vision-2, command: [x]}");
+  ASSERT_TRUE(jobs) << mistakes_of(jobs);
+  EXPECT_EQ(jobs->front().tenant, "vision-2");
+  EXPECT_EQ(from_yaml("{name: a, command: [x]}")->front().tenant, "");
+  for (const char* wrong : {"''", "a/b", "'a b'", "-a", "\"a\\n\"", "[a]", "../x"}) {
+    EXPECT_THAT(mistakes_of(from_yaml(fmt::format("{{name: a, tenant: {}, command: [x]}}", wrong))),
+                HasSubstr("1 to 64 letters, digits"))
+        << wrong;
+  }
+}
+
 TEST(JobDocument, FieldsThatNeedEachOtherAreNamed) {
   const auto message = [](std::string_view fields) {
     return mistakes_of(from_yaml("{name: a, command: [python3, x.py], iterations: 5, " +
@@ -324,6 +336,8 @@ JobDocument any_job() {
   job.launch.command =
       *rc::gen::container<std::vector<std::string>>(rc::gen::exec(any_text_for_a_process));
   job.launch.command.insert(job.launch.command.begin(), "program");
+  if (*rc::gen::arbitrary<bool>())
+    job.tenant = *rc::gen::element<std::string>("t", "a.b-c_9", "9", "default");
   if (*rc::gen::arbitrary<bool>()) job.launch.directory = "/" + *any_name("ab /");
   for (const auto& name : *rc::gen::container<std::vector<std::string>>(
            rc::gen::element<std::string>("A", "B_1", "_c", "LR"))) {
