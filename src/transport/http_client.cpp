@@ -196,7 +196,8 @@ class HttpClient::Impl {
       set(CURLOPT_SSLKEYTYPE, "PEM");
       set_bytes(CURLOPT_SSLKEY_BLOB, tls.client_key);
     }
-    if (tls.is_unchecked) {
+    if (!tls.pinned_key.empty()) set(CURLOPT_PINNEDPUBLICKEY, tls.pinned_key.c_str());
+    if (tls.is_unchecked || !tls.pinned_key.empty()) {
       set(CURLOPT_SSL_VERIFYPEER, 0L);
       set(CURLOPT_SSL_VERIFYHOST, 0L);
     }
@@ -291,6 +292,10 @@ class HttpClient::Impl {
     } else if (code == CURLE_PEER_FAILED_VERIFICATION) {
       field = "the server's certificate";
       expected = "one that its certificate authority has signed for this name";
+    } else if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH) {
+      field = "the server's key";
+      found = "another one";
+      expected = "the key with the fingerprint that was given; is that the right server?";
     } else if (code == CURLE_SSL_CERTPROBLEM) {
       field = "the client certificate";
       expected = "a certificate and the key that belongs to it, both as PEM";

@@ -37,7 +37,9 @@ struct HttpTls {
   std::string authorities;  // none: those of the system
   std::string client_certificate;
   std::string client_key;
-  std::string server_name;    // the name its certificate must have; none: that of the URL
+  std::string server_name;  // the name its certificate must have; none: that of the URL
+  std::string
+      pinned_key;  // "sha256//BASE64": the server has this key, whoever signed its certificate
   bool is_unchecked = false;  // whoever answers is taken for the server
   friend bool operator==(const HttpTls&, const HttpTls&) = default;
 };

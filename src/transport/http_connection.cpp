@@ -16,6 +16,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kReadRoom = 4 << 10;
 constexpr std::size_t kReadRoomForBody = 16 << 10;
+constexpr std::size_t kCipherRoom = 16 << 10;
 // A refused body up to this size is read, so that the connection can go on.
 constexpr std::size_t kMostReadInVain = 64 << 10;
 constexpr std::size_t kMostCopiedBody = 32 << 10;
@@ -52,9 +53,11 @@ std::optional<std::size_t> announced_length(const HttpRequest& request) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(std::shared_ptr<ServerLoop> loop, ServerSocket socket)
+HttpConnection::HttpConnection(std::shared_ptr<ServerLoop> loop, ServerSocket socket,
+                               std::string address)
     : loop_{std::move(loop)},
       socket_{std::move(socket)},
+      address_{std::move(address)},
       requests_{loop_->context().options.rate_per_connection, steady_clock::now()},
       reader_{RequestLimits{loop_->context().options.body_bytes,
                             loop_->context().options.header_bytes,
@@ -64,6 +67,7 @@ HttpConnection::HttpConnection(std::shared_ptr<ServerLoop> loop, ServerSocket so
   socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
   const auto endpoint = socket_.remote_endpoint(ignored);
   if (!ignored) peer_ = text_of(endpoint);
+  if (const auto& tls = loop_->context().options.tls) tls_ = std::make_unique<TlsSession>(*tls);
 }
 
 HttpConnection::~HttpConnection() = default;
@@ -77,6 +81,7 @@ void HttpConnection::start() {
 
 void HttpConnection::start_refusing(HttpResponse refusal) {
   loop_->add(shared_from_this());
+  if (tls_) return close();  // a handshake is more than it is worth
   begun_at_ = steady_clock::now();
   closes_after_ = true;
   answer(std::move(refusal));
@@ -99,9 +104,16 @@ void HttpConnection::make_room() {
 
 void HttpConnection::read_more() {
   if (is_reading_) return;
-  make_room();
+  asio::mutable_buffer room;
+  if (tls_) {
+    cipher_.resize(kCipherRoom);
+    room = asio::buffer(cipher_);
+  } else {
+    make_room();
+    room = asio::buffer(input_.data() + input_end_, input_.size() - input_end_);
+  }
   is_reading_ = true;
-  socket_.async_read_some(asio::buffer(input_.data() + input_end_, input_.size() - input_end_),
+  socket_.async_read_some(room,
                           [self = shared_from_this()](const error_code& error, std::size_t bytes) {
                             self->is_reading_ = false;
                             self->on_read(error, bytes);
@@ -119,12 +131,45 @@ void HttpConnection::on_read(const error_code& error, std::size_t bytes) {
     discarded_ += bytes;
     return discarded_ > kMostLingerBytes ? close() : read_more();
   }
-  input_end_ += bytes;
+  if (tls_) {
+    if (!decrypt(bytes)) return is_answering ? void() : close();
+  } else {
+    input_end_ += bytes;
+  }
   if (phase_ == Phase::reading) {
     process();
   } else if (phase_ == Phase::streaming) {
     return unread().size() > kMostReadAhead ? close() : read_more();
   }
+}
+
+bool HttpConnection::decrypt(std::size_t bytes) {
+  tls_->receive(std::string_view{cipher_}.substr(0, bytes));
+  const std::size_t before = unread().size();
+  std::size_t got = 0;
+  do {
+    make_room();
+    got = tls_->read(input_.data() + input_end_, input_.size() - input_end_);
+    input_end_ += got;
+  } while (got > 0);
+  // Who says goodbye behind a request still gets its answer.
+  const bool is_over = tls_->has_ended() && unread().size() == before;
+  return send_tls_output() && !tls_->is_broken() && !is_over;
+}
+
+bool HttpConnection::send_tls_output() {
+  if (is_writing_) return true;  // it goes with what is written next
+  const std::string output = tls_->take_output();
+  if (output.empty()) return true;
+  error_code error;
+  // As below: who takes no handshake is not worth waiting for.
+  return socket_.write_some(asio::buffer(output), error) == output.size() && !error;
+}
+
+void HttpConnection::say_goodbye() {
+  if (!tls_ || is_writing_) return;
+  tls_->end();
+  send_tls_output();
 }
 
 void HttpConnection::process() {
@@ -181,6 +226,7 @@ std::optional<HttpResponse> HttpConnection::refusal_of_header() {
   HttpRequest& request = reader_.request();
   match_ = context.router.match(request);
   long wait = requests_.take(begun_at_) ? 0 : requests_.wait_seconds();
+  if (wait == 0) wait = context.addresses.seconds_to_wait(address_, begun_at_);
   if (wait == 0) wait = context.seconds_to_wait(begun_at_);
   if (wait > 0) return come_back_later(429, wait, "too many requests; please wait a little");
   if (context.options.gate) {
@@ -197,7 +243,9 @@ void HttpConnection::check_header() {
   HttpRequest& request = reader_.request();
   request.peer = peer_;
   method_ = request.method;
+  path_ = std::string_view{request.target}.substr(0, request.target.find('?'));
   refusal_ = refusal_of_header();
+  caller_ = request.caller;
   if (!reader_.has_body()) return;
   deadline_ = steady_clock::now() + loop_->context().options.body_time;
   if (!refusal_) {
@@ -213,6 +261,10 @@ void HttpConnection::check_header() {
 
 void HttpConnection::tell_to_continue() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  if (tls_) {
+    tls_->write(kContinue);
+    return send_tls_output() ? void() : close();
+  }
   error_code error;
   const std::size_t sent = socket_.write_some(asio::buffer(kContinue), error);
   bytes_out_ += sent;
@@ -299,6 +351,16 @@ void HttpConnection::answer(HttpResponse response) {
 }
 
 bool HttpConnection::write_now() {
+  if (tls_) {
+    tls_->write(output_);
+    tls_->write(body_);
+    output_ = tls_->take_output();
+    std::string{}.swap(body_);
+    if (tls_->is_broken()) {
+      close();
+      return false;
+    }
+  }
   to_write_ = {asio::buffer(output_), asio::buffer(body_)};
   error_code error;
   const std::size_t sent = socket_.write_some(to_write_, error);
@@ -354,7 +416,16 @@ void HttpConnection::report_access() {
   const auto& on_access = loop_->context().options.on_access;
   if (!on_access) return;
   const std::chrono::duration<double> taken = steady_clock::now() - begun_at_;
-  on_access(AccessEntry{method_, match_.pattern, status_, taken.count(), bytes_out_});
+  AccessEntry entry;
+  entry.method = method_;
+  entry.route = match_.pattern;
+  entry.path = path_;
+  entry.peer = peer_;
+  entry.caller = caller_.get();
+  entry.status = status_;
+  entry.seconds = taken.count();
+  entry.bytes = bytes_out_;
+  on_access(entry);
 }
 
 void HttpConnection::finish_response() {
@@ -368,8 +439,10 @@ void HttpConnection::finish_response() {
   body_.clear();
   if (output_.capacity() > 2 * kMostCopiedBody) std::string{}.swap(output_);
   match_ = {};
+  caller_.reset();
   refusal_.reset();
   method_.clear();
+  path_.clear();
   bytes_out_ = 0;
   has_begun_ = has_request_ = false;
   reader_.begin();
@@ -380,6 +453,7 @@ void HttpConnection::finish_response() {
 
 void HttpConnection::linger() {
   phase_ = Phase::lingering;
+  say_goodbye();
   error_code ignored;
   socket_.shutdown(asio::socket_base::shutdown_send, ignored);
   input_begin_ = input_end_ = 0;
@@ -454,11 +528,13 @@ void HttpConnection::close() {
   const bool is_cut_short = phase_ == Phase::writing || phase_ == Phase::streaming;
   phase_ = Phase::closed;
   const auto self = shared_from_this();  // the loop may hold the last reference
+  if (!is_cut_short) say_goodbye();
   error_code ignored;
   socket_.close(ignored);
   if (is_cut_short) report_access();
   release_body();
   loop_->context().connections.fetch_sub(1);
+  loop_->context().addresses.leave(address_);
   loop_->remove(*this);
   if (const auto stream = std::exchange(stream_, nullptr)) stream->abandon();
 }

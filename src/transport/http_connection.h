@@ -25,7 +25,8 @@ using ServerSocket =
 class HttpConnection final : public ResponseSink,
                              public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(std::shared_ptr<ServerLoop> loop, ServerSocket socket);
+  // `address`: for ServerContext::addresses, which it has entered.
+  HttpConnection(std::shared_ptr<ServerLoop> loop, ServerSocket socket, std::string address);
   ~HttpConnection() override;
 
   void start();
@@ -39,6 +40,10 @@ class HttpConnection final : public ResponseSink,
   // For the loop.
   std::size_t place_in_loop = 0;
   SteadyTime deadline() const { return deadline_; }
+  // A stream whose caller may not listen any more.
+  bool is_unwelcome() const {
+    return phase_ == Phase::streaming && caller_ && !caller_->is_welcome();
+  }
   void take(ServerLoop::Message message);
   void time_is_up();
   void finish_soon();
@@ -50,6 +55,11 @@ class HttpConnection final : public ResponseSink,
   void read_more();
   void make_room();
   void on_read(const boost::system::error_code& error, std::size_t bytes);
+  // Makes plain bytes of what was read; false when the connection is over.
+  bool decrypt(std::size_t bytes);
+  // Sends what TLS has to say beside the answers. False when the client does not take it.
+  bool send_tls_output();
+  void say_goodbye();
   void process();
   bool process_step();
   void check_header();
@@ -79,6 +89,9 @@ class HttpConnection final : public ResponseSink,
   const std::shared_ptr<ServerLoop> loop_;
   ServerSocket socket_;
   std::string peer_;
+  const std::string address_;
+  std::unique_ptr<TlsSession> tls_;
+  std::string cipher_;  // room for what comes from the network, with TLS
   Phase phase_ = Phase::reading;
   SteadyTime deadline_;
   TokenBucket requests_;
@@ -94,9 +107,11 @@ class HttpConnection final : public ResponseSink,
   bool has_request_ = false;  // all of it has
 
   Router::Match match_;
+  std::shared_ptr<const Caller> caller_;
   std::optional<HttpResponse> refusal_;  // to be sent when the body has been read
   std::size_t reserved_body_ = 0;
   std::string method_;
+  std::string path_;
   SteadyTime begun_at_;
 
   std::string output_;

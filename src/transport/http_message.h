@@ -3,6 +3,7 @@
 // Requests and responses as plain values. Who handles one sees no socket and no HTTP library.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,16 @@ class HeaderList {
 // The same letters, upper or lower case (ASCII only).
 bool same_header_name(std::string_view a, std::string_view b);
 
+// Who sends a request, as the gate found out. The server carries it to handlers, to the access hook, and to
+// streams, which end when it is welcome no more.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  virtual std::string_view name() const = 0;  // for people; tells no secret
+  virtual std::string_view role() const = 0;
+  virtual bool is_welcome() const = 0;  // from any thread, several times a second
+};
+
 struct HttpRequest {
   std::string method;  // "GET"; capital letters as sent
   std::string target;  // as sent: "/v1/jobs/7?tail=10"
@@ -49,7 +60,8 @@ struct HttpRequest {
   std::string_view route;  // the pattern that matched: "/v1/jobs/{id}"; lives as long as the server
   HeaderList headers;
   std::string body;
-  std::string peer;  // "127.0.0.1:51234"
+  std::string peer;                      // "127.0.0.1:51234"
+  std::shared_ptr<const Caller> caller;  // set by the gate; null: nobody asked
 
   // The value of "{name}" in the route's pattern. Requires: the pattern has it.
   std::string_view parameter(std::string_view name) const;

@@ -28,15 +28,34 @@ constexpr milliseconds kWaitAfterFailedAccept{100};
 constexpr milliseconds kHeirsLife{1000};
 constexpr milliseconds kLookAgain{20};
 
-Result<asio::ip::address> loopback_address(const std::string& text) {
+Result<asio::ip::address> usable_address(const std::string& text, bool has_tls) {
   error_code error;
   const auto address = asio::ip::make_address(text == "localhost" ? "127.0.0.1" : text, error);
-  if (error || !address.is_loopback()) {
+  if (error) {
     return bad_input(Diagnostic{"", 0, "address", text,
-                                "127.0.0.1, ::1 or localhost (other addresses need TLS and "
-                                "tokens, which this server does not have yet)"});
+                                "an address of this machine, such as 127.0.0.1, ::1 or 0.0.0.0"});
+  }
+  if (!address.is_loopback() && !has_tls) {
+    return bad_input(Diagnostic{"", 0, "address", text,
+                                "127.0.0.1, ::1 or localhost, or TLS: tokens and jobs are not for "
+                                "everybody on the way to read"});
   }
   return address;
+}
+
+// Who counts as one (address_limits.h).
+std::string counted_address(const ServerSocket& socket) {
+  error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (error) return "";
+  const asio::ip::address address = endpoint.address();
+  if (address.is_v4()) return address.to_string();
+  if (address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  constexpr std::size_t kNetworkBytes = 8;
+  auto bytes = address.to_v6().to_bytes();
+  if (!address.is_loopback()) std::fill(bytes.begin() + kNetworkBytes, bytes.end(), 0);
+  return asio::ip::address_v6{bytes}.to_string();
 }
 
 tl::unexpected<Error> cannot_listen(const tcp::endpoint& endpoint, const error_code& error) {
@@ -94,6 +113,7 @@ class HttpServer::Impl {
 
   const tcp::endpoint& endpoint() const { return endpoint_; }
   std::size_t connections() const { return context_->connections; }
+  bool has_tls() const { return context_->options.tls != nullptr; }
 
  private:
   using Acceptor = asio::basic_socket_acceptor<tcp, asio::io_context::executor_type>;
@@ -130,13 +150,18 @@ class HttpServer::Impl {
   }
 
   void welcome(const std::shared_ptr<ServerLoop>& loop, ServerSocket socket) {
+    std::string address = counted_address(socket);
+    if (!context_->addresses.enter(address, std::chrono::steady_clock::now()))
+      return;  // the socket closes: a flood deserves no answer
     const std::size_t most = context_->options.connections;
     const std::size_t before = context_->connections.fetch_add(1);
     if (before >= most + kMostRefusedAtOnce) {
       context_->connections.fetch_sub(1);
+      context_->addresses.leave(address);
       return;  // the socket closes
     }
-    const auto connection = std::make_shared<HttpConnection>(loop, std::move(socket));
+    const auto connection =
+        std::make_shared<HttpConnection>(loop, std::move(socket), std::move(address));
     const bool is_refused = before >= most;
     auto begin = [connection, is_refused, most] {
       if (!is_refused) return connection->start();
@@ -163,7 +188,7 @@ HttpServer::~HttpServer() {
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, Router router) {
-  const auto address = loopback_address(options.address);
+  const auto address = usable_address(options.address, options.tls != nullptr);
   if (!address) return tl::unexpected(address.error());
   const tcp::endpoint endpoint{*address, options.port};
   auto impl = std::make_unique<Impl>(std::move(options), std::move(router));
@@ -178,8 +203,12 @@ std::uint16_t HttpServer::port() const {
 
 std::string HttpServer::url() const {
   const auto address = impl_->endpoint().address();
-  const std::string host = address.to_string();
-  return fmt::format("http://{}:{}", address.is_v6() ? "[" + host + "]" : host, port());
+  const bool is_v6 = address.is_v6();
+  const std::string host = !address.is_unspecified() ? address.to_string()
+                           : is_v6                   ? "::1"
+                                                     : "127.0.0.1";
+  return fmt::format("{}://{}:{}", impl_->has_tls() ? "https" : "http",
+                     is_v6 ? "[" + host + "]" : host, port());
 }
 
 std::size_t HttpServer::open_connections() const {

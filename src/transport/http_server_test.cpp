@@ -33,7 +33,7 @@ TEST(HttpServer, AnswersARequest) {
   EXPECT_THAT(response->header("Date"), HasSubstr("GMT"));
 }
 
-TEST(HttpServer, ListensOnLoopbackOnly) {
+TEST(HttpServer, ListensOnLoopbackOnlyWithoutTls) {
   for (const char* address : {"0.0.0.0", "192.168.1.1", "::", "example.org", ""}) {
     HttpServerOptions options;
     options.address = address;

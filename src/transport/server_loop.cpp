@@ -25,6 +25,7 @@ std::chrono::milliseconds interval_for(const HttpServerOptions& options) {
 ServerContext::ServerContext(HttpServerOptions chosen, Router table)
     : options{std::move(chosen)},
       router{std::move(table)},
+      addresses{options.connections_per_address, options.rate_per_address},
       requests_{options.rate_of_all, std::chrono::steady_clock::now()} {}
 
 long ServerContext::seconds_to_wait(SteadyTime now) {
@@ -106,10 +107,16 @@ std::string_view ServerLoop::date() {
 void ServerLoop::sweep() {
   const SteadyTime now = std::chrono::steady_clock::now();
   std::vector<std::shared_ptr<HttpConnection>> late;
+  std::vector<std::shared_ptr<HttpConnection>> unwelcome;
   for (const auto& connection : connections_) {
-    if (connection->deadline() <= now) late.push_back(connection);
+    if (connection->deadline() <= now) {
+      late.push_back(connection);
+    } else if (connection->is_unwelcome()) {
+      unwelcome.push_back(connection);
+    }
   }
   for (const auto& connection : late) connection->time_is_up();
+  for (const auto& connection : unwelcome) connection->close();
   if (is_stopping_ && now >= stop_deadline_) close_all();
   if (is_stopping_ && connections_.empty()) return;
   sweeper_.expires_after(sweep_interval_);

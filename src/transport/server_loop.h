@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/address_limits.h"
 #include "transport/asio.h"
 #include "transport/http_server.h"
 #include "transport/stream_buffer.h"
@@ -32,6 +33,7 @@ struct ServerContext {
   const Router router;
   std::atomic<std::size_t> connections{0};
   std::atomic<std::size_t> body_bytes{0};
+  AddressLimits addresses;
 
   // Seconds to wait, or 0 when the request may pass.
   long seconds_to_wait(SteadyTime now);
