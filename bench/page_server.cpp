@@ -343,7 +343,7 @@ int main(int argc, char** argv) {
   transport::HttpServerOptions http;
   http.port = options.port;
   http.default_headers = control::api_headers();
-  http.gate = [&](const transport::HttpRequest& request) { return api->authorise(request); };
+  http.gate = [&](transport::HttpRequest& request) { return api->authorise(request); };
   http.on_access = [&](const transport::AccessEntry& entry) { api->note_access(entry); };
   transport::Router router = api->router();
   dashboard::add_dashboard(router);

@@ -72,9 +72,12 @@ class Server:
         soft = hard if most_bytes is None else most_bytes
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
 
+    def connect(self, timeout=PATIENCE_S):
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
     def ask(self, method, target, body=None, headers=None, token="", timeout=PATIENCE_S):
         """One request on a connection of its own. token: "" is the right one, None: none."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        connection = self.connect(timeout)
         try:
             connection.putrequest(method, target, skip_accept_encoding=True)
             for name, value in (headers or {}).items():
@@ -391,6 +394,7 @@ class ContractTest:
         self.nodes()
         self.events()
         self.backup()
+        self.tokens()
         self.unauthorised()
         self.wrong_bodies()
         self.full_disk()
@@ -624,6 +628,33 @@ class ContractTest:
         self.call("backup", 409, body={"file": "/nowhere/at/all"})
         self.call("backup", 400, body={"file": "here"})
 
+    def tokens(self):
+        """Who may do what; tests/attacks.py has what goes wrong."""
+        made = self.call("createToken", 201, body={"name": "v", "role": "submitter", "tenant": "vision", "expires_in": "1d"}).json()
+        vision = made.pop("token")
+        self.checks.that(made in self.call("tokens", 200).json()["tokens"], f"{made} is in the list")
+        self.call("createToken", 409, body={"name": "v", "role": "viewer"})
+        self.call("createToken", 400, body={"name": "w", "role": "boss"})
+        mine = self.submit(201, {"name": "mine", "command": "sleep 60"}, token=vision).json()
+        self.checks.equal(mine["tenant"], "vision", "the tenant of a submitter's job")
+        self.submit(403, {**SECOND, "tenant": "language"}, token=vision)
+        self.call("dryRun", 403, body={**SECOND, "tenant": "language"}, token=vision)
+        self.call("document", 200, {"job": mine["id"]}, token=vision)
+        for operation in ("document", "logs", "cancel"):
+            self.call(operation, 403, {"job": 1}, token=vision)
+        self.call("cancel", 200, {"job": mine["id"]}, token=vision)
+        for operation in ("drain", "undrain"):
+            self.call(operation, 403, {"node": "n"}, token=vision)
+        self.call("backup", 403, body={"file": "/x"}, token=vision)
+        self.call("tokens", 403, token=vision)
+        self.call("createToken", 403, body={"name": "w", "role": "operator"}, token=vision)
+        self.call("revokeToken", 403, {"token": "v"}, token=vision)
+        self.checks.that("revoked" in self.call("revokeToken", 200, {"token": "v"}).json(), "a revoked token")
+        self.call("jobs", 401, token=vision)
+        self.call("revokeToken", 404, {"token": "nobody"})
+        self.call("revokeToken", 409, {"token": "first"})
+        self.call("createToken", 201, body={"name": "late", "role": "viewer"})
+
     def unauthorised(self):
         for name, (_, path, operation) in self.contract.operations.items():
             if operation.get("security") == []:
@@ -634,7 +665,7 @@ class ContractTest:
                 self.checks.equal(answer.headers["WWW-Authenticate"], "Bearer", "WWW-Authenticate")
 
     def wrong_bodies(self):
-        for name in ("submit", "dryRun", "backup"):
+        for name in ("submit", "dryRun", "backup", "createToken"):
             self.call(name, 413, body=b" " * (2 << 20))
             self.call(name, 415, body=b"{}", headers={"Content-Type": "text/plain"})
         self.call("backup", 415, body=b"{}", headers=YAML)
@@ -656,6 +687,8 @@ class ContractTest:
             self.call("overview", 503)
             self.call("dryRun", 503, body=SECOND)
             self.call("undrain", 503, {"node": name})
+            self.call("createToken", 503, body={"name": "full", "role": "viewer"})
+            self.call("revokeToken", 503, {"token": "late"})
             self.call("backup", 503, body={"file": str(self.server.folder / "second.db")})
             self.call("job", 200, {"job": job})
             self.checks.equal(self.call("log", 200).body, before, "the log, after what could not be written")
@@ -702,14 +735,14 @@ class ContractTest:
                 {"duration": "1d2h3m4.5s"}, {"duration": "1s", "deadline": "1s"}, {"duration": "1s", "rigid": True},
                 {"iterations": 1, "deadline": "2999d", "kind": "hard"}, {"retries": 10000}, {"grace": "0s"},
                 {"memory": "1024KiB"}, {"memory": "1.5GiB"}, {"ranks": "one"}, {"reports_progress": False},
-                {"name": "0a.b-c_d"}, {"name": "x" * 128}, {"directory": "/"},
+                {"name": "0a.b-c_d"}, {"name": "x" * 128}, {"directory": "/"}, {"tenant": "a.b-c_1"},
                 {"iterations": 2, "throughput": {"1": 0.001, "65536": 1000000}})]
         bad = [
             {}, [], "x", 7, None, {"name": "a"}, {"command": "x"}, {**least, "unknown": 1}, {**least, "count": 2},
             *({**least, **more} for more in (
                 {"name": ""}, {"name": "1"}, {"name": "-a"}, {"name": "a b"}, {"name": "x" * 129}, {"name": 7},
                 {"name": "a/b"}, {"name": ".."}, {"name": "a\n"}, {"command": ""}, {"command": []}, {"command": [1]},
-                {"command": {"a": "b"}}, {"command": None}, {"directory": "here"}, {"directory": ""}, {"directory": 1},
+                {"command": {"a": "b"}}, {"command": None}, {"directory": "here"}, {"directory": ""}, {"directory": 1}, {"tenant": ""}, {"tenant": "a b"}, {"tenant": 1}, {"tenant": "x" * 65},
                 {"environment": []}, {"environment": {"1A": "x"}}, {"environment": {"A": 1}}, {"environment": {"": "x"}},
                 {"environment": {f"A{i}": "x" for i in range(257)}}, {"iterations": 0}, {"iterations": 10000000001},
                 {"iterations": "5"}, {"iterations": True}, {"iterations": 1.5}, {"model": "m"}, {"batch": 1},

@@ -47,8 +47,7 @@ std::string printable(std::string text) {
 Result<ApiClient> ApiClient::make(const OptionValues& options, Console& console) {
   auto address = server_address(options);
   if (!address) return tl::unexpected(std::move(address.error()));
-  return ApiClient{transport::HttpClient{std::move(address->url), std::move(address->token)},
-                   console};
+  return ApiClient{client_of(std::move(*address)), console};
 }
 
 Result<transport::HttpReply> ApiClient::send(std::string_view method, std::string_view path,

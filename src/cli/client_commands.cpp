@@ -6,6 +6,7 @@
 #include "cli/client_logs.h"
 #include "cli/client_nodes.h"
 #include "cli/client_submit.h"
+#include "cli/client_tokens.h"
 #include "cli/client_top.h"
 
 namespace weir::cli {
@@ -21,6 +22,9 @@ std::vector<Command> client_commands() {
       {drain_spec(), drain_command},
       {top_spec(), top_command},
       {dashboard_spec(), dashboard_command},
+      {token_create_spec(), token_create_command},
+      {token_list_spec(), token_list_command},
+      {token_revoke_spec(), token_revoke_command},
   };
 }
 

@@ -46,12 +46,14 @@ TEST_F(Client, SubmitsAFile) {
 }
 
 TEST_F(Client, SubmitsACommandOfTheCommandLine) {
-  const Ran ran = weir({"submit", "--gpus", "2", "--", "/bin/echo", "a,b", "--gpus", "7"});
+  const Ran ran = weir(
+      {"submit", "--gpus", "2", "--tenant", "vision", "--", "/bin/echo", "a,b", "--gpus", "7"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(ran.out, "echo is job 1: queued without a promise.\n");
   const Json job = server_.bodies()[0];
   EXPECT_EQ(job["command"], (Json{"/bin/echo", "a,b", "--gpus", "7"}));
   EXPECT_EQ(job["gpus"], 2);
+  EXPECT_EQ(job["tenant"], "vision");
 }
 
 TEST_F(Client, SubmitsNothingWhenAnyFileHasAMistake) {

@@ -20,12 +20,25 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = 4096;
 constexpr std::array<std::string_view, 2> kFileKeys{"current", "contexts"};
-constexpr std::array<std::string_view, 2> kContextKeys{"server", "token_file"};
+constexpr std::array<std::string_view, 4> kContextKeys{"server", "token_file", "ca_file",
+                                                       "fingerprint"};
+constexpr std::uint64_t kMostAuthorityBytes = 1 << 20;
 
 struct Context {
   std::optional<std::string> server;
   std::optional<fs::path> token_file;
+  std::optional<fs::path> ca_file;
+  std::string fingerprint;
 };
+
+// "sha256//" and 32 bytes as Base64.
+std::optional<std::string> key_fingerprint(std::string_view text) {
+  constexpr std::string_view kBegin = "sha256//";
+  constexpr std::size_t kLength = kBegin.size() + 44;
+  const bool is_one = text.starts_with(kBegin) && text.size() == kLength && text.ends_with('=') &&
+                      text.find_first_of("; \t\r\n") == std::string_view::npos;
+  return is_one ? std::optional<std::string>{text} : std::nullopt;
+}
 
 // Nothing when it is not set, or empty.
 std::optional<std::string> variable(const char* name) {
@@ -85,6 +98,15 @@ class ContextFile {
     if (server) context.server = *server;
     const auto file = fields.get("token_file", "a file name", formats::any_text);
     if (file) context.token_file = fs::path{*file};
+    const auto authority = fields.get("ca_file", "a file name", formats::any_text);
+    if (authority) context.ca_file = fs::path{*authority};
+    context.fingerprint =
+        fields
+            .get("fingerprint", "what `weir serve` prints: sha256// and 44 characters",
+                 key_fingerprint)
+            .value_or("");
+    if (authority && fields.find("fingerprint"))
+      fields.reject("fingerprint", "either a fingerprint or a ca_file");
     return context;
   }
 
@@ -128,13 +150,50 @@ Result<std::string> of_state_folder(const fs::path& file) {
   return read_line_of(file);
 }
 
-Result<std::string> find_url(const OptionValues& options, const Context& context) {
-  if (options.has("server")) return options.text("server");
-  if (const auto given = variable("WEIR_SERVER")) return *given;
-  if (context.server) return *context.server;
+struct FoundUrl {
+  std::string url;
+  bool is_of_state_folder = false;
+};
+
+Result<FoundUrl> find_url(const OptionValues& options, const Context& context) {
+  if (options.has("server")) return FoundUrl{options.text("server")};
+  if (const auto given = variable("WEIR_SERVER")) return FoundUrl{*given};
+  if (context.server) return FoundUrl{*context.server};
   auto last = of_state_folder(url_file(default_state_folder()));
-  if (last && last->empty()) return std::string{kDefaultServer};
-  return last;
+  if (!last) return tl::unexpected(std::move(last.error()));
+  if (last->empty()) return FoundUrl{std::string{kDefaultServer}};
+  return FoundUrl{std::move(*last), true};
+}
+
+// Whom to trust when the server has TLS.
+Result<transport::HttpTls> find_trust(const OptionValues& options, const Context& context,
+                                      const FoundUrl& found) {
+  transport::HttpTls tls;
+  std::optional<fs::path> file;
+  if (options.has("ca-file")) {
+    file = options.text("ca-file");
+  } else if (const auto given = variable("WEIR_CA_FILE")) {
+    file = *given;
+  } else if (context.ca_file) {
+    file = *context.ca_file;
+  } else if (!context.fingerprint.empty()) {
+    tls.pinned_key = context.fingerprint;
+  } else if (const fs::path made = certificate_file(default_state_folder());
+             found.is_of_state_folder && found.url.starts_with("https://")) {
+    std::error_code error;
+    if (fs::exists(made, error)) file = made;
+  }
+  if (!file) return tls;
+  auto input = formats::InputFile::open(*file, kMostAuthorityBytes);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  auto text = input->read_all();
+  if (!text) return tl::unexpected(std::move(text.error()));
+  if (text->find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
+    return bad_input(
+        Diagnostic{file->string(), 0, "the certificate authority", "none", "certificates as PEM"});
+  }
+  tls.authorities = std::move(*text);
+  return tls;
 }
 
 Result<std::string> find_token(const Context& context) {
@@ -148,8 +207,11 @@ Result<std::string> find_token(const Context& context) {
 Result<ServerAddress> server_address(const OptionValues& options) {
   auto context = find_context(options);
   if (!context) return tl::unexpected(std::move(context.error()));
-  auto url = find_url(options, *context);
-  if (!url) return tl::unexpected(std::move(url.error()));
+  auto found = find_url(options, *context);
+  if (!found) return tl::unexpected(std::move(found.error()));
+  auto tls = find_trust(options, *context, *found);
+  if (!tls) return tl::unexpected(std::move(tls.error()));
+  std::string* const url = &found->url;
   while (url->ends_with('/')) url->pop_back();
   if (!url->starts_with("http://") && !url->starts_with("https://")) {
     return bad_input(
@@ -157,7 +219,15 @@ Result<ServerAddress> server_address(const OptionValues& options) {
   }
   auto token = find_token(*context);
   if (!token) return tl::unexpected(std::move(token.error()));
-  return ServerAddress{std::move(*url), std::move(*token)};
+  return ServerAddress{std::move(*url), std::move(*token), std::move(*tls)};
+}
+
+transport::HttpClient client_of(ServerAddress address) {
+  transport::HttpClientOptions options;
+  options.base_url = std::move(address.url);
+  options.token = std::move(address.token);
+  options.tls = std::move(address.tls);
+  return transport::HttpClient{std::move(options)};
 }
 
 std::vector<OptionSpec> server_options() {
@@ -171,6 +241,11 @@ std::vector<OptionSpec> server_options() {
            .type = OptionType::text,
            .help = "Which context of ~/.config/weir/config.yaml to use. Otherwise WEIR_CONTEXT, or "
                    "the file's `current`.",
+           .in_recipe = false},
+          {.name = "ca-file",
+           .type = OptionType::file,
+           .help = "Certificates (PEM) to trust when the server has TLS. Otherwise WEIR_CA_FILE, "
+                   "the context's, or those of the system.",
            .in_recipe = false}};
 }
 

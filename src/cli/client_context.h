@@ -7,6 +7,10 @@
 //   current: lab
 //   contexts:
 //     lab: {server: "http://127.0.0.1:7070", token_file: /srv/weir/token}
+//     far: {server: "https://gpu.example.org:7070", ca_file: /srv/weir/ca.pem}
+//
+// A server with TLS is trusted if the system does, or by `ca_file` (`--ca-file`, WEIR_CA_FILE), or by the
+// `fingerprint` of its key; that of the default state folder, by the certificate it made there.
 //
 // The token: WEIR_TOKEN, the context's file, or the file `token` in the default state folder.
 #pragma once
@@ -17,6 +21,7 @@
 
 #include "domain/options.h"
 #include "domain/result.h"
+#include "transport/http_client.h"
 
 namespace weir::cli {
 
@@ -25,12 +30,15 @@ inline constexpr std::string_view kDefaultServer = "http://127.0.0.1:7070";
 struct ServerAddress {
   std::string url;
   std::string token;  // empty: none was found
+  transport::HttpTls tls;
 };
 
 // Requires: the command has the options below.
 Result<ServerAddress> server_address(const OptionValues& options);
 
-// `--server` and `--context`, for every command that talks to a server.
+transport::HttpClient client_of(ServerAddress address);
+
+// `--server`, `--context` and `--ca-file`, for every command that talks to a server.
 std::vector<OptionSpec> server_options();
 
 }  // namespace weir::cli

@@ -65,6 +65,45 @@ TEST_F(Context, TheEnvironmentAndTheCommandLineComeFirst) {
   EXPECT_EQ(address({{"server", {"http://127.0.0.1:4"}}})->url, "http://127.0.0.1:4");
 }
 
+TEST_F(Context, AServerWithTlsIsTrustedByFileOrFingerprint) {
+  const std::string fingerprint = "sha256//" + std::string(43, 'a') + "=";
+  const std::string pem = "-----BEGIN CERTIFICATE-----\nof a test\n";
+  write("ca.pem", pem);
+  const std::string file = (environment_.home().path() / "ca.pem").string();
+  write(".config/weir/config.yaml",
+        "current: a\ncontexts:\n  a: {server: \"https://x:1\", ca_file: " + file +
+            "}\n  b: {server: \"https://x:2\", fingerprint: " + fingerprint +
+            "}\n  c: {server: \"https://x:3\"}\n");
+  EXPECT_EQ(address()->tls.authorities, pem);
+  EXPECT_EQ(address({{"context", {"b"}}})->tls.pinned_key, fingerprint);
+  EXPECT_EQ(address({{"context", {"c"}}})->tls, transport::HttpTls{});
+  EXPECT_EQ(address({{"context", {"c"}}, {"ca-file", {file}}})->tls.authorities, pem);
+  environment_.set("WEIR_CA_FILE", file);
+  EXPECT_EQ(address({{"context", {"c"}}})->tls.authorities, pem);
+}
+
+TEST_F(Context, TheCertificateThatAServerMadeIsTrustedForThatServerOnly) {
+  write(".local/state/weir/url", "https://127.0.0.1:7171\n");
+  write(".local/state/weir/tls-cert.pem", "-----BEGIN CERTIFICATE-----\nmade\n");
+  EXPECT_THAT(address()->tls.authorities, HasSubstr("made"));
+  EXPECT_EQ(address({{"server", {"https://elsewhere"}}})->tls, transport::HttpTls{});
+}
+
+TEST_F(Context, WrongTrustIsNamed) {
+  write("empty.pem", "nothing");
+  const std::string file = (environment_.home().path() / "empty.pem").string();
+  EXPECT_THAT(mistake(address({{"ca-file", {file}}})), HasSubstr("expected certificates as PEM"));
+  EXPECT_THAT(mistake(address({{"ca-file", {"/nowhere/x"}}})), HasSubstr("/nowhere/x"));
+  const auto context = [&](const std::string& fields) {
+    write(".config/weir/config.yaml",
+          "current: a\ncontexts:\n  a: {server: \"https://x\", " + fields + "}\n");
+    return mistake(address());
+  };
+  EXPECT_THAT(context("fingerprint: abc"), HasSubstr("sha256// and 44 characters"));
+  EXPECT_THAT(context("fingerprint: \"sha256//" + std::string(43, 'a') + "=\", ca_file: /x"),
+              HasSubstr("either a fingerprint or a ca_file"));
+}
+
 TEST_F(Context, MistakesAreNamed) {
   EXPECT_THAT(mistake(address({{"context", {"lab"}}})), HasSubstr("it does not exist"));
   EXPECT_THAT(mistake(address({{"server", {"localhost"}}})), HasSubstr("expected a URL"));

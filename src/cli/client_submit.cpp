@@ -27,8 +27,8 @@ using formats::JobDocument;
 using namespace std::chrono_literals;
 
 // Options that are fields of a job of the same name.
-constexpr std::array kTextFields = {"name",  "duration", "deadline", "kind",
-                                    "ranks", "grace",    "memory"};
+constexpr std::array kTextFields = {"name", "tenant", "duration", "deadline",
+                                    "kind", "ranks",  "grace",    "memory"};
 constexpr std::array kNumberFields = {"gpus", "retries", "iterations"};
 
 // A name that is free of what names may not have: "train.py" of "/srv/train.py".
@@ -245,6 +245,9 @@ CommandSpec submit_spec() {
                   {.name = "name",
                    .type = OptionType::text,
                    .help = "The job's name. Otherwise that of the program."},
+                  {.name = "tenant",
+                   .type = OptionType::text,
+                   .help = "The group the job belongs to. Default: that of your token."},
                   {.name = "gpus",
                    .type = OptionType::integer,
                    .least = 1,

@@ -49,7 +49,7 @@ Result<void> export_command(const OptionValues& options, Console& console) {
   const fs::path beside = out.string() + ".part";
   std::ofstream file{beside, std::ios::binary | std::ios::trunc};
   if (!file) return failed(out, std::strerror(errno), "a file that can be written");
-  transport::HttpClient client{address->url, address->token};
+  transport::HttpClient client = client_of(*address);
   std::uint64_t lines = 0;
   const auto reply = client.stream("/v1/log", {}, [&](std::string_view bytes) {
     lines += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));

@@ -15,6 +15,7 @@
 
 #include "cli/live_log_header.h"
 #include "cli/serve_common.h"
+#include "cli/serve_doors.h"
 #include "cli/serve_observing.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
@@ -157,7 +158,8 @@ CommandSpec serve_spec() {
       .name = "serve",
       .summary = "Run the control plane on this machine.",
       .about =
-          "Accepts jobs over HTTP on loopback, promises deadlines, starts, resizes and stops real "
+          "Accepts jobs over HTTP on loopback, or over HTTPS on a network, promises deadlines, "
+          "starts, resizes and stops real "
           "processes. Everything it decides is durable before it is told, so it may be killed at "
           "any "
           "moment: jobs go on running, and the next start takes them over.",
@@ -200,7 +202,42 @@ CommandSpec serve_spec() {
             .default_text = "7070",
             .least = 0,
             .most = 65535,
-            .help = "Where to listen, on 127.0.0.1; 0: any free port."},
+            .help = "The port to listen on; 0: any free one."},
+           {.name = "listen",
+            .type = OptionType::text,
+            .unit = "address",
+            .default_text = "127.0.0.1",
+            .help = "The address to listen on. Others than loopback need TLS; 0.0.0.0 and :: are "
+                    "all of this machine."},
+           {.name = "tls",
+            .type = OptionType::text,
+            .choices = {"generated"},
+            .help = "generated: HTTPS with a certificate that weir makes in the state folder. Its "
+                    "fingerprint is printed."},
+           {.name = "tls-cert",
+            .type = OptionType::file,
+            .help = "HTTPS with this certificate (PEM), with those that signed it behind it."},
+           {.name = "tls-key", .type = OptionType::file, .help = "Its private key (PEM)."},
+           {.name = "rate-per-tenant",
+            .type = OptionType::integer,
+            .unit = "requests per second",
+            .least = 1,
+            .most = 1'000'000,
+            .help = "For each tenant, and each viewer without one; twice as many at once. "
+                    "Operators have no limit. Default: none on loopback, otherwise 100."},
+           {.name = "rate-per-address",
+            .type = OptionType::integer,
+            .unit = "requests per second",
+            .least = 1,
+            .most = 1'000'000,
+            .help = "For each address of clients; twice as many at once. Default: none on "
+                    "loopback, otherwise 200."},
+           {.name = "connections-per-address",
+            .type = OptionType::integer,
+            .unit = "connections",
+            .least = 1,
+            .most = 1024,
+            .help = "For each address of clients. Default: any number on loopback, otherwise 64."},
            {.name = "policy",
             .type = OptionType::text,
             .default_text = "weir",
@@ -262,14 +299,16 @@ CommandSpec serve_spec() {
                     "certain."}},
       .examples = {{"weir serve --cluster 1x4xCPU", "Try it without a GPU."},
                    {"weir serve --state /srv/weir --port 8080", "Its own folder and port."},
+                   {"weir serve --listen 0.0.0.0 --tls generated", "Open it to the network."},
                    {"weir serve --engine kubernetes --mode observe",
                     "Watch the cluster of the current kubectl context."}}};
 }
 
 Result<void> serve_command(const OptionValues& options, Console& console) {
   if (options.text("engine") == "kubernetes") return serve_observing(options, console);
-  if (auto mistakes = kubernetes_options_in(options); !mistakes.empty())
-    return bad_input(std::move(mistakes));
+  auto mistakes = kubernetes_options_in(options);
+  mistakes.append(mistakes_of_doors(options));
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const auto durations = read_durations(options);
   if (!durations) return tl::unexpected<Error>(durations.error());
   const auto began = std::chrono::steady_clock::now();
@@ -332,7 +371,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       "token in {}\n  {}\n",
       kVersion, served->server->url(), seconds, used.gpu_count(), used.nodes.size(),
       used.nodes.size() == 1 ? "" : "s", (*controller)->config().policy, (*engine)->describe(),
-      (*state)->folder.string(), dashboard_line(*served->server));
+      (*state)->folder.string(), dashboard_line(*served));
   console.err.flush();
 
   signals.wait();

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/live_story.h"
+#include "cli/serve_doors.h"
 #include "cli/state_folder.h"
 #include "cli/version.h"
 #include "dashboard/dashboard.h"
@@ -44,6 +45,11 @@ Result<Served> listen(const OptionValues& options, ServedState& state, control::
                       std::function<void()> refresh_metrics) {
   control::ApiOptions api_options;
   api_options.token = state.token;
+  api_options.tokens_file = tokens_file(state.folder);
+  api_options.rate_per_tenant = rate_per_tenant(options);
+  auto audit = control::AuditLog::open({.file = audit_file(state.folder)});
+  if (!audit) return tl::unexpected<Error>(std::move(audit.error()));
+  api_options.audit = std::move(*audit);
   api_options.version = kVersion;
   api_options.log_header = std::move(log_header);
   api_options.store = state.options;
@@ -51,22 +57,28 @@ Result<Served> listen(const OptionValues& options, ServedState& state, control::
   api_options.refresh_metrics = std::move(refresh_metrics);
   auto api = control::Api::make(std::move(api_options), loop, *state.store, engine, metrics);
   if (!api) return tl::unexpected<Error>(std::move(api.error()));
-  transport::HttpServerOptions http;
-  http.port = static_cast<std::uint16_t>(options.integer("port"));
+  auto doors = http_doors(options, state.folder);
+  if (!doors) return tl::unexpected<Error>(std::move(doors.error()));
+  transport::HttpServerOptions http = std::move(*doors);
   http.default_headers = control::api_headers();
+  std::string fingerprint = http.tls ? http.tls->fingerprint() : std::string{};
   control::Api* used = api->get();
-  http.gate = [used](const transport::HttpRequest& request) { return used->authorise(request); };
+  http.gate = [used](transport::HttpRequest& request) { return used->authorise(request); };
   http.on_access = [used](const transport::AccessEntry& entry) { used->note_access(entry); };
   transport::Router router = used->router();
   dashboard::add_dashboard(router);
   auto server = transport::HttpServer::start(std::move(http), std::move(router));
   if (!server) return tl::unexpected<Error>(std::move(server.error()));
   std::ofstream{url_file(state.folder)} << (*server)->url() << "\n";
-  return Served{std::move(*api), std::move(*server)};
+  return Served{std::move(*api), std::move(*server), std::move(fingerprint)};
 }
 
-std::string dashboard_line(const transport::HttpServer& server) {
-  return fmt::format("dashboard: {}/ ({})", server.url(),
+std::string dashboard_line(const Served& served) {
+  return fmt::format("{}dashboard: {}/ ({})",
+                     served.fingerprint.empty()
+                         ? ""
+                         : fmt::format("fingerprint of its key: {}\n  ", served.fingerprint),
+                     served.server->url(),
                      dashboard::embedded_page().empty()
                          ? "this weir was built without it"
                          : "weir dashboard prints the link with the token");

@@ -61,14 +61,15 @@ Result<std::unique_ptr<ServedState>> open_state(const OptionValues& options);
 struct Served {
   std::unique_ptr<control::Api> api;
   std::unique_ptr<transport::HttpServer> server;
+  std::string fingerprint;  // of its key, with TLS
 };
 // Listens, with the API and the page. `engine` may be null, `refresh_metrics` empty.
 Result<Served> listen(const OptionValues& options, ServedState& state, control::LiveLoop& loop,
                       Engine* engine, control::Metrics& metrics, std::string log_header,
                       std::function<void()> refresh_metrics = {});
 
-// "a page at URL/ (...)", for people.
-std::string dashboard_line(const transport::HttpServer& server);
+// "a page at URL/ (...)", for people; with TLS the key's fingerprint before it.
+std::string dashboard_line(const Served& served);
 
 void describe(const control::Recovery& recovery, Console& console);
 

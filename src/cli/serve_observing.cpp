@@ -10,6 +10,7 @@
 #include "cli/live_log_header.h"
 #include "cli/observing_metrics.h"
 #include "cli/serve_common.h"
+#include "cli/serve_doors.h"
 #include "cli/version.h"
 #include "control/observer.h"
 #include "engine/kubernetes/kubeconfig.h"
@@ -50,6 +51,7 @@ Result<void> claim(control::Store& store) {
 
 Result<void> serve_observing(const OptionValues& options, Console& console) {
   Diagnostics mistakes = mistakes_in(options);
+  mistakes.append(mistakes_of_doors(options));
   const auto keep = formats::parse_duration(options.text("keep"));
   if (!keep)
     mistakes.add({"", 0, "--keep", options.text("keep"), "a duration like 30m, 12h or 30d"});
@@ -103,7 +105,7 @@ Result<void> serve_observing(const OptionValues& options, Console& console) {
         "{}\n  {}\n",
         kVersion, served->server->url(),
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(),
-        (*cluster)->describe(), (*state)->folder.string(), dashboard_line(*served->server));
+        (*cluster)->describe(), (*state)->folder.string(), dashboard_line(*served));
     console.err.flush();
   }
   signals.wait();

@@ -2,15 +2,15 @@
 #include "cli/state_folder.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+
+#include "control/access.h"
 
 namespace weir::cli {
 namespace {
@@ -22,18 +22,6 @@ tl::unexpected<Error> failed(const fs::path& file, std::string_view what, int er
   details.add({file.string(), 0, "", std::string{what} + ": " + std::strerror(error),
                "a folder that can be written"});
   return tl::unexpected<Error>(Error{ErrorCode::failure, std::move(details)});
-}
-
-std::string random_token() {
-  std::array<unsigned char, 24> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += kDigits[byte >> 4];
-    token += kDigits[byte & 15];
-  }
-  return token;
 }
 
 }  // namespace
@@ -57,6 +45,18 @@ fs::path store_file(const fs::path& state) {
 fs::path token_file(const fs::path& state) {
   return state / "token";
 }
+fs::path tokens_file(const fs::path& state) {
+  return state / "tokens.json";
+}
+fs::path certificate_file(const fs::path& state) {
+  return state / "tls-cert.pem";
+}
+fs::path key_file(const fs::path& state) {
+  return state / "tls-key.pem";
+}
+fs::path audit_file(const fs::path& state) {
+  return state / "audit.jsonl";
+}
 fs::path url_file(const fs::path& state) {
   return state / "url";
 }
@@ -72,7 +72,7 @@ Result<void> make_state_folder(const fs::path& state) {
 Result<std::string> read_or_make_token(const fs::path& file) {
   std::string token;
   if (std::ifstream in{file}; in && in >> token && token.size() >= 16) return token;
-  token = random_token();
+  token = control::new_secret();
   // Beside it, then renamed: a token is there whole or not at all.
   const fs::path beside = file.string() + ".new";
   const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);

@@ -13,8 +13,13 @@ namespace weir::cli {
 // $WEIR_STATE, else $XDG_STATE_HOME/weir, else ~/.local/state/weir, else /var/lib/weir.
 std::filesystem::path default_state_folder();
 
-std::filesystem::path store_file(const std::filesystem::path& state);  // STATE/weir.db
-std::filesystem::path token_file(const std::filesystem::path& state);  // STATE/token
+std::filesystem::path store_file(const std::filesystem::path& state);   // STATE/weir.db
+std::filesystem::path token_file(const std::filesystem::path& state);   // STATE/token
+std::filesystem::path tokens_file(const std::filesystem::path& state);  // STATE/tokens.json
+// STATE/tls-cert.pem and STATE/tls-key.pem, of a server that made its own.
+std::filesystem::path certificate_file(const std::filesystem::path& state);
+std::filesystem::path key_file(const std::filesystem::path& state);
+std::filesystem::path audit_file(const std::filesystem::path& state);  // STATE/audit.jsonl
 std::filesystem::path url_file(const std::filesystem::path& state);  // STATE/url, of the last start
 
 // Makes the folder, readable by its owner only.

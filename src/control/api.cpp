@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "control/api_access.h"
 #include "control/api_replies.h"
 #include "control/query_reader.h"
 #include "formats/job_document.h"
@@ -37,20 +38,6 @@ std::string digest_of(std::string_view text) {
   const auto* bytes = reinterpret_cast<const Bytef*>(text.data());
   return fmt::format("{:08x}{:08x}{:x}", crc32_z(0, bytes, text.size()),
                      adler32_z(1, bytes, text.size()), text.size());
-}
-
-// Whether the body is said to be of one of these types; without a word it is JSON.
-bool is_of_type(const HttpRequest& request, std::initializer_list<std::string_view> types) {
-  const auto type = request.headers.find("Content-Type").value_or("application/json");
-  std::string_view name = type.substr(0, type.find(';'));
-  while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
-  return std::any_of(types.begin(), types.end(), [&](std::string_view known) {
-    return transport::same_header_name(name, known);
-  });
-}
-
-bool is_json(const HttpRequest& request) {
-  return is_of_type(request, {"application/json"});
 }
 
 // Reading it can take 240 times as much memory (formats/yaml_document.h).
@@ -108,15 +95,6 @@ void append_time(nlohmann::ordered_json& json, const char* key, const std::optio
   if (time) json[key] = formats::format_time(*time);
 }
 
-// Compares all of it whatever differs, so that the time tells nothing.
-bool same_secret(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^
-                  static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
-  return difference == 0;
-}
-
 double resident_bytes() {
   std::ifstream file{"/proc/self/statm"};
   double pages = 0;
@@ -170,19 +148,23 @@ Result<std::unique_ptr<Api>> Api::make(ApiOptions options, LiveLoop& loop, Store
   if (!hub_reader) return tl::unexpected<Error>(std::move(hub_reader.error()));
   auto story_reader = StoreReader::open(options.store);
   if (!story_reader) return tl::unexpected<Error>(std::move(story_reader.error()));
+  auto tokens =
+      AccessTokens::open(options.tokens_file, options.token, [&loop] { return loop.wall_time(); });
+  if (!tokens) return tl::unexpected<Error>(std::move(tokens.error()));
   return std::unique_ptr<Api>{new Api{std::move(options), loop, store, engine, metrics,
                                       std::move(*reader), std::move(*hub_reader),
-                                      std::move(*story_reader)}};
+                                      std::move(*story_reader), std::move(*tokens)}};
 }
 
 Api::Api(ApiOptions options, LiveLoop& loop, Store& store, Engine* engine, Metrics& metrics,
          std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
-         std::unique_ptr<StoreReader> story_reader)
+         std::unique_ptr<StoreReader> story_reader, std::unique_ptr<AccessTokens> tokens)
     : options_{std::move(options)},
       loop_{loop},
       store_{store},
       engine_{engine},
       metrics_{metrics},
+      tokens_{std::move(tokens)},
       reader_{std::move(reader)},
       hub_{std::make_shared<EventHub>(std::move(hub_reader), loop.log_end())},
       story_reader_{std::move(story_reader)} {
@@ -233,29 +215,27 @@ transport::Router Api::router() {
   route("GET", "/v1/events", &Api::events);
   route("GET", "/v1/log", &Api::log);
   route("POST", "/v1/backup", &Api::backup);
+  route("GET", "/v1/tokens", &Api::tokens);
+  route("POST", "/v1/tokens", &Api::create_token);
+  route("POST", "/v1/tokens/{token}/revoke", &Api::revoke_token);
   return router;
 }
 
-std::optional<HttpResponse> Api::authorise(const Request& request) const {
-  const bool is_open = request.segments.empty() ||
-                       (request.segments.front() != "v1" && request.segments.front() != "metrics");
-  if (is_open) return std::nullopt;
-  const auto given = request.headers.find("Authorization");
-  constexpr std::string_view kBearer = "Bearer ";
-  if (given && transport::same_header_name(given->substr(0, kBearer.size()), kBearer) &&
-      same_secret(options_.token, given->substr(kBearer.size()))) {
-    return std::nullopt;
-  }
-  HttpResponse response = problem(
-      401, "",
-      given ? "this is not the server's token; it is in the file `token` of its state folder"
-            : "send the server's token: `Authorization: Bearer TOKEN`; it is in the file "
-              "`token` of its state folder");
-  response.headers.add("WWW-Authenticate", "Bearer");
-  return response;
-}
-
 void Api::note_access(const transport::AccessEntry& entry) {
+  const bool is_api = entry.path.starts_with("/v1") || entry.path.starts_with("/metrics");
+  if (options_.audit && (is_api || entry.status >= 400)) {
+    AuditEntry line;
+    line.at = loop_.wall_time();
+    line.address = entry.peer;
+    if (entry.caller != nullptr) {
+      line.token = entry.caller->name();
+      line.role = entry.caller->role();
+    }
+    line.method = entry.method;
+    line.path = entry.path;
+    line.status = entry.status;
+    options_.audit->add(line);
+  }
   const std::string route{entry.route.empty() ? "none" : entry.route};
   metrics_
       .counter("weir_http_requests_total", "Requests answered, by route and status.",
@@ -335,6 +315,10 @@ void Api::submit(Request request, Responder responder) {
   }
   auto document = read_document(request, responder);
   if (!document) return;
+  if (!claim(request, *document, responder)) return;
+  // Tenants share no keys: nobody can take another's, or learn that it is used.
+  if (const auto* caller = caller_of(request); !submission.key.empty() && !caller->tenant().empty())
+    submission.key = caller->tenant() + " " + submission.key;
   submission.document = std::move(*document);
   submission.json = formats::write_job_json(submission.document);
   submission.digest = digest_of(submission.json);
@@ -402,7 +386,7 @@ std::optional<JobId> Api::find_job(const Request& request, Responder& responder)
     }
     if (*view) return id;
   } else {
-    const auto named = reader_->job_named(text);
+    const auto named = own_job_named(request, text);
     if (!named) {
       responder.send(store_trouble(named.error()));
       return std::nullopt;
@@ -427,7 +411,7 @@ void Api::job(Request request, Responder responder) {
 }
 
 void Api::document(Request request, Responder responder) {
-  const auto job = find_job(request, responder);
+  const auto job = find_own_job(request, responder);
   if (!job) return;
   const std::lock_guard lock{reading_};
   const auto document = reader_->job_document(*job);
@@ -438,7 +422,7 @@ void Api::document(Request request, Responder responder) {
 
 void Api::cancel(Request request, Responder responder) {
   if (is_only_observing(responder)) return;
-  const auto job = find_job(request, responder);
+  const auto job = find_own_job(request, responder);
   if (!job) return;
   auto shared = std::make_shared<Responder>(std::move(responder));
   loop_.cancel(*job, [this, shared, job = *job](const CancelAnswer& answer) {
@@ -503,7 +487,7 @@ void Api::logs(Request request, Responder responder) {
   place.offset = query.number("offset", 0, -(std::int64_t{1} << 50), std::int64_t{1} << 50);
   const auto limit = query.number("limit", 65536, 1, kMostLogBytes);
   if (query.is_refused(responder)) return;
-  const auto job = find_job(request, responder);
+  const auto job = find_own_job(request, responder);
   if (!job) return;
   place.job = *job;
   if (engine_ == nullptr)
@@ -526,7 +510,7 @@ void Api::logs(Request request, Responder responder) {
 void Api::dry_run(Request request, Responder responder) {
   if (is_only_observing(responder)) return;
   auto document = read_document(request, responder);
-  if (!document) return;
+  if (!document || !claim(request, *document, responder)) return;
   auto shared = std::make_shared<Responder>(std::move(responder));
   loop_.dry_run(std::move(*document), [shared](const Result<ShownDryRun>& answer) {
     if (!answer) {

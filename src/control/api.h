@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The API of docs/openapi.yaml: requests to the controller and the store, answers as JSON. One bootstrap
-// token opens everything; roles and tenants will be decided in authorise(), which sees every request.
+// The API of docs/openapi.yaml: requests to the controller and the store, answers as JSON. authorise() sees every
+// request first and decides by token and role (access.h); what depends on a job's tenant is decided where the job is
+// found.
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "control/access.h"
+#include "control/audit_log.h"
 #include "control/event_hub.h"
 #include "control/live_loop.h"
 #include "control/metrics.h"
@@ -29,7 +34,10 @@ using StoryTeller = std::function<Result<std::optional<std::string>>(std::string
                                                                      std::string_view records)>;
 
 struct ApiOptions {
-  std::string token;
+  std::string token;                     // opens everything
+  std::filesystem::path tokens_file;     // those made later; empty: in memory only
+  transport::RateLimit rate_per_tenant;  // and for each viewer without one; more: 429
+  std::shared_ptr<AuditLog> audit;       // null: nobody notes who asked for what
   std::string version;
   std::string log_header;  // the first line of exported logs, without its newline
   StoreOptions store;      // for readers of its own
@@ -49,8 +57,8 @@ class Api {
 
   transport::Router router();
   // For HttpServerOptions: who may do what, and what was done. What is neither under /v1 nor /metrics tells no secret
-  // and needs no token: whether the server is well, and the dashboard's page.
-  std::optional<transport::HttpResponse> authorise(const transport::HttpRequest& request) const;
+  // and needs no token: whether the server is well, and the dashboard's page. Fills in the caller.
+  std::optional<transport::HttpResponse> authorise(transport::HttpRequest& request) const;
   void note_access(const transport::AccessEntry& entry);
 
   // Ends streams.
@@ -62,7 +70,7 @@ class Api {
 
   Api(ApiOptions options, LiveLoop& loop, Store& store, Engine* engine, Metrics& metrics,
       std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
-      std::unique_ptr<StoreReader> story_reader);
+      std::unique_ptr<StoreReader> story_reader, std::unique_ptr<AccessTokens> tokens);
 
   void health(Request request, Responder responder);
   void metrics(Request request, Responder responder);
@@ -85,11 +93,21 @@ class Api {
   void backup(Request request, Responder responder);
 
   void observation(Request request, Responder responder);
+  void tokens(Request request, Responder responder);
+  void create_token(Request request, Responder responder);
+  void revoke_token(Request request, Responder responder);
 
   // Answers 403 when this server only watches.
   bool is_only_observing(Responder& responder) const;
-  // The job the path names; answers 404 and returns nothing when there is none.
+  // The job the path names; answers 404 and returns nothing when there is none. Of several of that name the
+  // latest, but one of the caller's tenant before others.
   std::optional<JobId> find_job(const Request& request, Responder& responder);
+  // The same, if the caller may see what is inside or change it; answers 403 otherwise.
+  std::optional<JobId> find_own_job(const Request& request, Responder& responder);
+  // Seconds to wait, or 0.
+  long seconds_to_wait(const AccessCaller& caller) const;
+  // The latest job of that name and of the caller's tenant.
+  Result<std::optional<JobId>> own_job_named(const Request& request, std::string_view name);
   void send_job(JobId job, Responder responder);
   // The log's header, and the job's records, a line each.
   Result<std::string> records_of(StoreReader& reader, JobId job);
@@ -100,6 +118,9 @@ class Api {
   Store& store_;
   Engine* engine_;  // null: nobody has logs
   Metrics& metrics_;
+  std::unique_ptr<AccessTokens> tokens_;
+  mutable std::mutex counting_;
+  mutable std::map<std::string, transport::TokenBucket> rates_;  // by tenant, or a viewer's token
   std::mutex reading_;
   std::unique_ptr<StoreReader> reader_;
   std::shared_ptr<EventHub> hub_;

@@ -301,7 +301,12 @@ TEST_F(ApiTest, OpensToItsTokenOnly) {
   for (const char* open : {"healthz", "jobs", "assets", "sign-in", "nothing", "V1"}) {
     EXPECT_EQ(status(nullptr, open), 0) << open;
   }
-  EXPECT_FALSE(api_->authorise(request("GET", {})));
+  HttpRequest root = request("GET", {});
+  EXPECT_FALSE(api_->authorise(root));
+  HttpRequest twice = request("GET", {"metrics"});
+  twice.headers.add("Authorization", "Bearer 0123456789abcdef");
+  twice.headers.add("Authorization", "Bearer 0123456789abcdef");
+  EXPECT_EQ(api_->authorise(twice)->status, 401) << "two tokens are none";
 }
 
 TEST_F(ApiTest, CountersDoNotGrowWithWhatClientsMakeUp) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/access.h"
 #include "control/controller_testing.h"
 #include "transport/responder.h"
 #include "transport/router.h"
@@ -37,8 +38,21 @@ inline transport::HttpRequest request(std::string method, std::vector<std::strin
   return made;
 }
 
+// Somebody with a new token of that role, of a server of its own.
+inline std::shared_ptr<const AccessCaller> caller(Role role, std::string tenant = {}) {
+  auto tokens = AccessTokens::open({}, "first", [] { return Time{}; });
+  AccessToken token;
+  token.name = "someone";
+  token.role = role;
+  token.tenant = std::move(tenant);
+  const auto secret = (*tokens)->create(std::move(token));
+  return (*tokens)->find(*secret).caller;
+}
+
+// As an operator, unless the request has its caller.
 inline transport::HttpResponse ask(const transport::Router& router,
                                    transport::HttpRequest request) {
+  if (!request.caller) request.caller = caller(Role::operator_);
   const auto match = router.match(request);
   if (match.handler == nullptr) return *match.refusal;
   const auto sink = std::make_shared<AnswerSink>();
