@@ -40,6 +40,8 @@ step "torture: kills, full disk, damage, clock" make torture
 step "a real Kubernetes control plane, at full size" make test-kubernetes FULL=1
 step "200 short jobs each second for a minute, through the server" \
   build/release/bin/serve_soak build/release/bin/weir 200 60 195
+step "100,000 random requests made from the contract, under sanitizers" \
+  tests/api_fuzz.py build/asan/bin/weir --requests 100000
 step "six real training jobs on two slots, 20 times" tests/training/mix.py build/release/bin --runs 20
 step "what a rescale costs, cold and warm" tests/training/rescale_cost.py build/release/bin
 step "benchmarks" make bench
