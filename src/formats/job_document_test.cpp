@@ -210,11 +210,12 @@ jobs:
 TEST(JobDocument, NamesAllMistakesAtOnce) {
   EXPECT_THAT(
       mistakes_in(from_yaml("nmae: x\ncommand: []\ngpus: two\nretries: -1\nkind: firm\n")),
-      ElementsAre(HasSubstr("job.yaml:1: field is \"nmae\", expected one of name, command,"),
-                  HasSubstr("job.yaml:2: command is \"an empty list\""),
-                  HasSubstr("job.yaml:3: gpus is \"two\", expected an integer from 1 to 65536"),
-                  HasSubstr("job.yaml:5: kind is \"firm\", expected hard or soft"),
-                  HasSubstr("job.yaml:4: retries is \"-1\", expected an integer from 0 to 10000")));
+      ElementsAre(
+          HasSubstr("job.yaml:1: field is \"nmae\", expected one of name, tenant, command,"),
+          HasSubstr("job.yaml:2: command is \"an empty list\""),
+          HasSubstr("job.yaml:3: gpus is \"two\", expected an integer from 1 to 65536"),
+          HasSubstr("job.yaml:5: kind is \"firm\", expected hard or soft"),
+          HasSubstr("job.yaml:4: retries is \"-1\", expected an integer from 0 to 10000")));
   EXPECT_THAT(mistakes_in(from_json("{}")), ElementsAre(HasSubstr("request:1: name is missing"),
                                                         HasSubstr("command is missing")));
   EXPECT_THAT(mistakes_in(from_json("[]")), ElementsAre(HasSubstr("job is \"a list\"")));

@@ -4,7 +4,7 @@ import type { Job, Phase } from '../api/types';
 import { JobBook } from './job_book';
 
 function job(id: number, phase: Phase = 'running'): Job {
-  return { id, name: `job-${id}`, phase, submitted: '2026-01-01T00:00:00Z', gpus: 1, generation: 1, restarts: 0 };
+  return { id, name: `job-${id}`, tenant: 'default', phase, submitted: '2026-01-01T00:00:00Z', gpus: 1, generation: 1, restarts: 0 };
 }
 
 test('lists the newest first, and each job once, as it was last', () => {

@@ -16,7 +16,7 @@ const played = vi.hoisted(() => {
 });
 
 function job(id: number, phase: Phase = 'finished'): Job {
-  return { id, name: `job-${id}`, phase, submitted: '2026-01-01T00:00:00Z', gpus: 0, generation: 1, restarts: 0 };
+  return { id, name: `job-${id}`, tenant: 'default', phase, submitted: '2026-01-01T00:00:00Z', gpus: 0, generation: 1, restarts: 0 };
 }
 
 // A store of jobs, newest last, behind fetch.

@@ -12,7 +12,7 @@ import { lossSpec, rateRows, throughputSpec } from './throughput';
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 const why = (text: string, code = 'other', detail = 0) => ({ text, code, detail });
 function job(rest: Partial<Job> = {}): Job {
-  return { id: 7, name: 'train', phase: 'running', submitted: iso(1000), deadline: iso(2000), expected_finish: iso(1800), gpus: 4, generation: 2, restarts: 0, ...rest };
+  return { id: 7, name: 'train', tenant: 'default', phase: 'running', submitted: iso(1000), deadline: iso(2000), expected_finish: iso(1800), gpus: 4, generation: 2, restarts: 0, ...rest };
 }
 function told(rest: Partial<Story['explain']> = {}): Story['explain'] {
   return {

@@ -4,7 +4,7 @@ import type { Job } from '../../api/types';
 import { jobLine } from './job_line';
 
 const now = Date.parse('2026-01-01T00:30:00Z');
-const job: Job = { id: 7, name: 'train', phase: 'running', submitted: '2026-01-01T00:00:00Z', gpus: 4, generation: 1, restarts: 0 };
+const job: Job = { id: 7, name: 'train', tenant: 'default', phase: 'running', submitted: '2026-01-01T00:00:00Z', gpus: 4, generation: 1, restarts: 0 };
 
 test('a row has short texts, and the whole of them on hover', () => {
   const line = jobLine({ ...job, iterations: 200, done: 50, deadline: '2026-01-01T02:00:00Z', expected_finish: '2026-01-01T01:00:00Z' }, now);

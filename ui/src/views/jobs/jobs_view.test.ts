@@ -9,7 +9,7 @@ import { JobOrder } from './job_order';
 import { shortDuration, shortRelative } from './short_times';
 
 function job(id: number, rest: Partial<Job> = {}): Job {
-  return { id, name: `job-${id}`, phase: 'running', submitted: '2026-01-01T00:00:00Z', gpus: 1, generation: 1, restarts: 0, ...rest };
+  return { id, name: `job-${id}`, tenant: 'default', phase: 'running', submitted: '2026-01-01T00:00:00Z', gpus: 1, generation: 1, restarts: 0, ...rest };
 }
 const ids = (jobs: readonly Job[]) => jobs.map(({ id }) => id);
 const filter = (query: string) => readFilter(new URLSearchParams(query));

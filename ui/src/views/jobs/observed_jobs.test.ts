@@ -15,7 +15,7 @@ function waits(constraint: string, detail = ''): PendingWorkload {
   return { workload: { kind: 'Job', namespace: 'vision', name: 'sweep' }, pods: [], gpus: 4, since: '2026-01-01T00:00:00Z', constraint, detail, why: 'It does not fit, "now".', nodes: [], changes: [] };
 }
 function pod(id: number, namespace: string, rest: Partial<Job> = {}, observed: Partial<NonNullable<Job['observed']>> = {}): Job {
-  return { id, name: `${namespace}/pod-${id}`, phase: 'queued', submitted: '2026-01-01T00:00:00Z', gpus: 0, generation: 0, restarts: 0, ...rest,
+  return { id, name: `${namespace}/pod-${id}`, tenant: 'default', phase: 'queued', submitted: '2026-01-01T00:00:00Z', gpus: 0, generation: 0, restarts: 0, ...rest,
     observed: { uid: `u${id}`, namespace, pod: `pod-${id}`, gpus: 4, ...observed } };
 }
 const pods = [

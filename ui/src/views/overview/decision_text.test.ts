@@ -8,7 +8,7 @@ import { told, type Context } from './decision_text';
 const now = Date.parse('2026-01-01T12:00:00Z');
 const ns = (ms: number) => ms * 1e6;
 const clockAt = (ms: number) => timeText(ms, now);
-const train: Job = { id: 7, name: 'train', phase: 'running', submitted: '2026-01-01T11:00:00Z', gpus: 4, generation: 2, restarts: 0,
+const train: Job = { id: 7, name: 'train', tenant: 'default', phase: 'running', submitted: '2026-01-01T11:00:00Z', gpus: 4, generation: 2, restarts: 0,
   deadline: '2026-01-01T13:00:00Z' };
 const context: Context = { find: (id) => (id === 7 ? train : undefined), now };
 

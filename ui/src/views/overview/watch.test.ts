@@ -5,7 +5,7 @@ import { slackOf, standing, watched } from './watch';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
 const job = (id: number, more: Partial<Job> = {}): Job =>
-  ({ id, name: `job-${id}`, phase: 'running', submitted: at(id), gpus: 1, generation: 1, restarts: 0, ...more });
+  ({ id, name: `job-${id}`, tenant: 'default', phase: 'running', submitted: at(id), gpus: 1, generation: 1, restarts: 0, ...more });
 const ids = (jobs: readonly Job[]) => jobs.map(({ id }) => id);
 
 test('the latest of those at risk comes first, and one of unknown end before it', () => {
