@@ -38,6 +38,17 @@ void close_what_is_not_ours(PoolState& pool, std::uint32_t node) {
   }
 }
 
+// Blocks of several nodes need nodes that fill their stride.
+std::uint32_t largest_block_of(const TrainingPool& pool) {
+  std::int32_t most = 1;
+  bool all_full = true;
+  for (const std::int32_t gpus : pool.gpus) {
+    most = std::max(most, gpus);
+    all_full = all_full && static_cast<std::uint32_t>(gpus) == pool.stride;
+  }
+  return std::bit_floor(all_full ? pool.slots() : static_cast<std::uint32_t>(most));
+}
+
 // What it has done until now it did at its old rate. How much of its curve it does is seen anew: its
 // speed was a share of the old curve.
 void adopt(TrainingState& state, Time at, JobId id, const Curve& curve) {
@@ -114,7 +125,6 @@ TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool) {
   TrainingPool made;
   made.id = pool;
   std::int32_t most = 1;
-  bool all_full = true;
   for (const Node& node : cluster.nodes) {
     if (node.pool != pool || node.gpu_count == 0) continue;
     made.nodes.push_back(node.id);
@@ -122,12 +132,35 @@ TrainingPool make_training_pool(const Cluster& cluster, PoolIndex pool) {
     most = std::max(most, node.gpu_count);
   }
   made.stride = std::bit_ceil(static_cast<std::uint32_t>(most));
-  for (const std::int32_t gpus : made.gpus)
-    all_full = all_full && static_cast<std::uint32_t>(gpus) == made.stride;
-  // Blocks of several nodes need nodes that fill their stride.
-  made.largest_block =
-      all_full ? std::bit_floor(made.slots()) : std::bit_floor(static_cast<std::uint32_t>(most));
+  made.largest_block = largest_block_of(made);
   return made;
+}
+
+void add_closed_node(TrainingState& state, PoolIndex id, NodeId node, std::int32_t gpus) {
+  PoolState& pool = *state.find_pool(id);
+  TrainingPool larger = *pool.pool;
+  assert(gpus <= static_cast<std::int32_t>(larger.stride) && "blocks would have to be renumbered");
+  larger.nodes.push_back(node);
+  larger.gpus.push_back(gpus);
+  const std::uint32_t largest_before = larger.largest_block;
+  larger.largest_block = largest_block_of(larger);
+  const bool has_other_sizes = larger.largest_block != largest_before;
+  pool.pool = std::make_shared<const TrainingPool>(std::move(larger));
+  pool.is_up.push_back(0);
+  pool.foreign.emplace_back();
+  pool.closed = BlockMap{pool.pool->slots()};
+  for (std::uint32_t at = 0; at < pool.pool->nodes.size(); ++at) close_what_is_not_ours(pool, at);
+  if (!has_other_sizes) return;
+  for (const JobId job_id : pool.active) {
+    const TrainingJob& active = state.job(job_id);
+    const auto curve = pool.curves.find(active.spec->curve);
+    if (curve == pool.curves.end()) continue;
+    SizeTable sizes = size_table(*curve->second, *active.spec, *pool.pool, state);
+    // A size that it has, or is planned to have, stays one of its own.
+    if (sizes.size() < active.sizes->size()) continue;
+    if (active.speed_permille != 1000) sizes = at_speed(std::move(sizes), active.speed_permille);
+    write(state, job_id).sizes = std::make_shared<const SizeTable>(std::move(sizes));
+  }
 }
 
 TrainingState initial_training_state(const Cluster& cluster, SizeRule size_rule) {

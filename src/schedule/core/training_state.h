@@ -154,6 +154,10 @@ struct PoolNode {
 };
 std::optional<PoolNode> find_node(const TrainingState& state, NodeId id);
 
+// A node at the end of the pool's row, which is not up yet. Jobs that are not over may have the sizes
+// the larger pool can give. Requires: `gpus` is at most the pool's stride.
+void add_closed_node(TrainingState& state, PoolIndex pool, NodeId node, std::int32_t gpus);
+
 // The sizes of the curve that the pool can give, with their prices.
 SizeTable size_table(const Curve& curve, const TrainingSpec& spec, const TrainingPool& pool,
                      const TrainingState& state);
