@@ -450,6 +450,18 @@ class ContractTest:
             self.checks.equal([mistake["where"] for mistake in mistakes], [where], f"where {wrong} is wrong")
         self.call("dryRun", 422, body={**SECOND, "gpus": 1024})
         self.call("dryRun", 400, body={"name": "x"})
+        node = self.call("nodes", 200).json()["nodes"][0]["name"]
+        for question in ({"add_nodes": 2}, {"lose": [node]}, {"policy": "edf-admission"}, {"submit": [SECOND], "records": True}):
+            answer = self.call("whatIf", 200, body=question).json()
+            self.checks.that(answer["now"]["complete"] and answer["then"]["complete"], f"all of {question} is played")
+        self.checks.equal(answer["then"]["totals"]["jobs"], answer["now"]["totals"]["jobs"] + 1, "the supposed job")
+        for wrong in ([], {}, {"records": True}, {"add_nodes": 0}, {"add_nodes": {}}, {"lose": "n"}, {"policy": 1}, {"submit": [{}]}, {"x": 1}):
+            self.call("whatIf", 400, body=wrong)
+        for wrong in ({"lose": ["nobody"]}, {"policy": "nothing"}, {"add_nodes": {"nowhere": 1}}, {"submit": [{**SECOND, "gpus": 1024}]}):
+            self.call("whatIf", 422, body=wrong)
+        told = self.call("counterfactuals", 200, {"job": "refused"}).json()["would_change"]
+        self.checks.equal([line["change"] for line in told][-1:], ["later_deadline"], "what a refused job needs")
+        self.call("counterfactuals", 404, {"job": 999999})
 
     def over(self, job):
         self.server.wait_for(f"job {job} to end", lambda: "ended" in self.server.ask("GET", f"/v1/jobs/{job}").json())
@@ -520,7 +532,7 @@ class ContractTest:
             self.checks.equal((story["explain"]["job"], story["explain"]["name"]), (answer["id"], answer["name"]), "story")
             told = json.loads(self.explain(job, "--json"))["explain"]
             if "ended" in answer:
-                self.checks.equal(story["text"], self.explain(job), f"the story of {job} for people")
+                self.checks.equal(story["text"], self.explain(job).split("\nWhat would change it:")[0], f"the story of {job} for people")
             for each in (story["explain"], told):
                 each.pop("told_until_s")  # now, which is later for the second
             self.checks.equal(story["explain"], told, f"the story of {job} for programs")
@@ -665,7 +677,7 @@ class ContractTest:
                 self.checks.equal(answer.headers["WWW-Authenticate"], "Bearer", "WWW-Authenticate")
 
     def wrong_bodies(self):
-        for name in ("submit", "dryRun", "backup", "createToken"):
+        for name in ("submit", "dryRun", "whatIf", "backup", "createToken"):
             self.call(name, 413, body=b" " * (2 << 20))
             self.call(name, 415, body=b"{}", headers={"Content-Type": "text/plain"})
         self.call("backup", 415, body=b"{}", headers=YAML)
@@ -686,6 +698,8 @@ class ContractTest:
             self.call("nodes", 503)
             self.call("overview", 503)
             self.call("dryRun", 503, body=SECOND)
+            self.call("whatIf", 503, body={"add_nodes": 1})
+            self.call("counterfactuals", 503, {"job": job})
             self.call("undrain", 503, {"node": name})
             self.call("createToken", 503, body={"name": "full", "role": "viewer"})
             self.call("revokeToken", 503, {"token": "late"})
@@ -782,6 +796,8 @@ class ContractTest:
         with Server(self.weir, options=["--engine", "kubernetes", "--mode", "observe", "--kubeconfig", kubeconfig]) as self.server:
             self.call("submit", 403, body=SECOND)
             self.call("dryRun", 403, body=SECOND)
+            self.call("whatIf", 403, body={"add_nodes": 1})
+            self.call("counterfactuals", 403, {"job": 1})
             self.call("cancel", 403, {"job": 1})
             self.call("drain", 403, {"node": "n"})
             self.call("undrain", 403, {"node": "n"})

@@ -57,7 +57,7 @@ Result<formats::JobDocument> read_yaml_body(std::string_view body) {
 std::optional<formats::JobDocument> read_document(const HttpRequest& request,
                                                   Responder& responder) {
   const bool is_yaml = is_of_type(request, {"application/yaml", "application/x-yaml", "text/yaml"});
-  if (!is_yaml && !is_json(request)) {
+  if (!is_yaml && !is_json_body(request)) {
     responder.send(problem(415, "", "send the job as application/json or application/yaml"));
     return std::nullopt;
   }
@@ -202,6 +202,8 @@ transport::Router Api::router() {
   route("GET", "/v1/jobs/{job}/progress", &Api::progress);
   route("GET", "/v1/jobs/{job}/logs", &Api::logs);
   route("POST", "/v1/dry-run", &Api::dry_run);
+  route("POST", "/v1/what-if", &Api::what_if);
+  route("GET", "/v1/jobs/{job}/counterfactuals", &Api::counterfactuals);
   route("GET", "/v1/overview", &Api::overview);
   route("GET", "/v1/history", &Api::history);
   route("GET", "/v1/observation", &Api::observation);
@@ -621,7 +623,7 @@ void Api::log(Request, Responder responder) {
 }
 
 void Api::backup(Request request, Responder responder) {
-  if (!is_json(request)) {
+  if (!is_json_body(request)) {
     return responder.send(problem(415, "", "send the name of the file as application/json"));
   }
   const std::string file = backup_file(request.body);

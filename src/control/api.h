@@ -84,6 +84,8 @@ class Api {
   void progress(Request request, Responder responder);
   void logs(Request request, Responder responder);
   void dry_run(Request request, Responder responder);
+  void what_if(Request request, Responder responder);
+  void counterfactuals(Request request, Responder responder);
   void overview(Request request, Responder responder);
   void history(Request request, Responder responder);
   void nodes(Request request, Responder responder);

@@ -12,6 +12,11 @@
 
 namespace weir::control {
 
+// Whether the body is said to be of one of these types; without a word it is JSON.
+bool is_of_type(const transport::HttpRequest& request,
+                std::initializer_list<std::string_view> types);
+bool is_json_body(const transport::HttpRequest& request);
+
 transport::HttpResponse json_response(int status, std::string body);
 // 503: come back in a second.
 transport::HttpResponse unavailable(std::string_view detail);

@@ -110,6 +110,7 @@ void Controller::stop() {
   }
   if (thread_.joinable()) thread_.join();
   dry_runs_.stop();
+  foresights_.stop();
   snapshots_.stop();
   engine_.stop();
 }

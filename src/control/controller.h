@@ -73,6 +73,9 @@ class Controller final : public LiveLoop, public EngineListener {
   void undrain(NodeId node, std::function<void(NodeAnswer)> answer) override;
   void dry_run(formats::JobDocument document,
                std::function<void(Result<ShownDryRun>)> answer) override;
+  void what_if(WhatIfQuestion question, std::function<void(Result<WhatIfAnswer>)> answer) override;
+  void counterfactuals(JobId job, formats::JobDocument document,
+                       std::function<void(Result<ShownCounterfactuals>)> answer) override;
   void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
   void overview(std::function<void(std::optional<Overview>)> answer) override;
   void backup(std::string file, std::function<void(Result<void>)> answer) override;
@@ -174,6 +177,7 @@ class Controller final : public LiveLoop, public EngineListener {
   bool may_try_again(LiveJob& job, const RunEnded& end) const;
   bool runs_to_be_measured(const formats::JobDocument& document) const;
   TrainingSpec spec_to_be_measured(TrainingSpec spec) const;
+  Result<schedule::SupposedJob> supposed_job(const formats::JobDocument& document) const;
   void tell_any_rate(const CurveKey& key);
   void resume_profiles();
   void begin_profiles();
@@ -269,6 +273,7 @@ class Controller final : public LiveLoop, public EngineListener {
   std::string trouble_;  // why nothing can be written; empty when all is well
 
   WorkerThread dry_runs_;
+  WorkerThread foresights_{16};
   WorkerThread snapshots_{2};
   std::thread thread_;
 };

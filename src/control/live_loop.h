@@ -14,6 +14,7 @@
 #include "control/cluster_history.h"
 #include "control/dry_run.h"
 #include "control/store.h"
+#include "control/what_if.h"
 #include "formats/job_document.h"
 
 namespace weir::control {
@@ -94,6 +95,12 @@ class LiveLoop {
   virtual void undrain(NodeId node, std::function<void(NodeAnswer)> answer) = 0;
   virtual void dry_run(formats::JobDocument document,
                        std::function<void(Result<ShownDryRun>)> answer) = 0;
+  // On forks, off the loop. An error of the kind unavailable: not now.
+  virtual void what_if(WhatIfQuestion question,
+                       std::function<void(Result<WhatIfAnswer>)> answer) = 0;
+  // `document` is what the job was submitted with.
+  virtual void counterfactuals(JobId job, formats::JobDocument document,
+                               std::function<void(Result<ShownCounterfactuals>)> answer) = 0;
   virtual void nodes(std::function<void(std::vector<NodeUse>)> answer) = 0;  // none: unavailable
   virtual void overview(
       std::function<void(std::optional<Overview>)> answer) = 0;  // none: unavailable

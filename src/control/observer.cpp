@@ -555,6 +555,16 @@ std::optional<std::string> Observer::observation() const {
   return observation_;
 }
 
+namespace {
+
+tl::unexpected<Error> only_observes() {
+  Diagnostics details;
+  details.add({"", 0, "", std::string{kOnlyObserves}, "a server that schedules"});
+  return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
+}
+
+}  // namespace
+
 void Observer::submit(Submission, std::function<void(SubmitAnswer)> answer) {
   SubmitAnswer refused;
   refused.errors.add({"", 0, "", std::string{kOnlyObserves}, "a server that schedules"});
@@ -570,9 +580,14 @@ void Observer::undrain(NodeId, std::function<void(NodeAnswer)> answer) {
   answer({true, false, {}});
 }
 void Observer::dry_run(formats::JobDocument, std::function<void(Result<ShownDryRun>)> answer) {
-  Diagnostics details;
-  details.add({"", 0, "", std::string{kOnlyObserves}, "a server that schedules"});
-  answer(tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)}));
+  answer(only_observes());
+}
+void Observer::what_if(WhatIfQuestion, std::function<void(Result<WhatIfAnswer>)> answer) {
+  answer(only_observes());
+}
+void Observer::counterfactuals(JobId, formats::JobDocument,
+                               std::function<void(Result<ShownCounterfactuals>)> answer) {
+  answer(only_observes());
 }
 
 }  // namespace weir::control

@@ -54,6 +54,9 @@ class Observer final : public LiveLoop {
   void undrain(NodeId node, std::function<void(NodeAnswer)> answer) override;
   void dry_run(formats::JobDocument document,
                std::function<void(Result<ShownDryRun>)> answer) override;
+  void what_if(WhatIfQuestion question, std::function<void(Result<WhatIfAnswer>)> answer) override;
+  void counterfactuals(JobId job, formats::JobDocument document,
+                       std::function<void(Result<ShownCounterfactuals>)> answer) override;
 
   void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
   void overview(std::function<void(std::optional<Overview>)> answer) override;

@@ -225,7 +225,10 @@ class Playing {
 
   Forecast finish() {
     for (auto& [job, had] : held_) hold(job, 0);
-    for (const PoolState& pool : training().pools) forecast_.gpus += pool.gpus_up();
+    for (const PoolState& pool : training().pools) {
+      forecast_.gpus += pool.gpus_up();
+      forecast_.pools.push_back(pool.pool);
+    }
     const std::set<JobId> supposed = [&] {
       std::set<JobId> all;
       for (const auto& job : made_.submitted) {

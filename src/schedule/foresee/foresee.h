@@ -53,7 +53,8 @@ struct Forecast {
   bool is_complete = true;  // no limit was met
   std::vector<ForeseenJob> jobs;
   WideInteger gpu_time = 0;  // GPU-nanoseconds that jobs had
-  std::int32_t gpus = 0;     // that were up
+  std::vector<std::shared_ptr<const TrainingPool>> pools;
+  std::int32_t gpus = 0;  // that were up
   std::vector<Record> records;
 };
 
