@@ -93,6 +93,10 @@ expect 'an unknown training policy' '--policy is "elasticflo"' 'did you mean ela
 expect 'explain an unknown job' '--job is "b"' -- explain --cluster 2x4xT4 --jobs jobs.csv --curves curves --job b
 echo '{"schema":1' >broken.jsonl
 expect 'explain from a broken log' 'broken.jsonl:1' -- explain --log broken.jsonl --job a
+expect 'what-if without anything' 'what-if is "nothing to suppose"' -- what-if
+expect 'what-if of a wrong number' '--add-nodes is "0"' -- what-if --add-nodes 0
+expect 'what-if of a broken log' 'broken.jsonl:1' -- what-if --from-log broken.jsonl --policy fifo
+expect 'what-if of a log and a server' '--server' -- what-if --from-log broken.jsonl --policy fifo --server http://127.0.0.1:1
 expect 'explain without anything' '--job is missing' -- explain
 
 [[ $failures -eq 0 ]] || { echo "bad_input: $failures failed" >&2; exit 1; }

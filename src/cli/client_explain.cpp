@@ -31,4 +31,16 @@ Result<LiveStory> story_from_server(const std::string& job, const OptionValues& 
   return std::move(**told);
 }
 
+ApiJson counterfactuals_from_server(const std::string& job, const OptionValues& options,
+                                    Console& console) {
+  auto client = ApiClient::make(options, console);
+  if (!client) return ApiJson::array();
+  const auto reply = client->send("GET", job_path(job, "/counterfactuals"));
+  if (!reply || !reply->succeeded()) return ApiJson::array();
+  const ApiJson json = ApiJson::parse(reply->body, nullptr, false);
+  if (!json.is_object() || !json.contains("would_change") || !json["would_change"].is_array())
+    return ApiJson::array();
+  return json["would_change"];
+}
+
 }  // namespace weir::cli

@@ -23,6 +23,7 @@
 #include "cli/simulate_command.h"
 #include "cli/trace_commands.h"
 #include "cli/training_options.h"
+#include "cli/what_if_command.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
 
@@ -408,6 +409,7 @@ std::vector<Command> all_commands() {
       {plan_spec(), plan_command},
       {predict_spec(), predict_command},
       {explain_spec(), explain_command},
+      {what_if_spec(), what_if_command},
       {trace_describe_spec(), trace_describe_command},
       {trace_convert_spec(), trace_convert_command},
       {trace_observed_spec(), trace_observed_command},

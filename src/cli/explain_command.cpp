@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -188,14 +189,24 @@ Result<void> explain_command(const OptionValues& options, Console& console) {
                     : options.has("log")  ? tell_from_log(options)
                                           : tell_from_simulation(options);
   if (!told) return tl::unexpected(told.error());
+  const ApiJson would_change =
+      is_of_server(options) ? counterfactuals_from_server(options.text("name"), options, console)
+                            : ApiJson::array();
   if (!options.flag("json")) {
     console.out << report::story_text(told->story, told->context);
+    if (!would_change.empty()) console.out << "\nWhat would change it:\n";
+    for (const ApiJson& line : would_change) console.out << "  " << text_in(line, "text") << "\n";
     return {};
   }
   const auto json = report::story_json(told->story, told->context);
   if (!json) return tl::unexpected(json.error());
-  console.out << *json;
-  return {};
+  if (!is_of_server(options)) {
+    console.out << *json;
+    return {};
+  }
+  ApiJson whole = ApiJson::parse(*json);
+  whole["would_change"] = would_change;
+  return print_json(whole, console);
 }
 
 }  // namespace weir::cli

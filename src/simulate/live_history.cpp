@@ -69,6 +69,7 @@ class HistoryReader {
             1, static_cast<std::int64_t>(done.femto_iterations / kFemtoPerIteration));
       }
       history_.workload.jobs.push_back({job.submitted, job.spec});
+      history_.ids.push_back(id);
       history_.speeds.push_back(std::clamp(speed, kSlowest, kFastest));
       history_.finished.push_back(job.finished);
     }

@@ -27,6 +27,7 @@ struct LiveHistory {
   Cluster cluster;
   TrainingWorkload workload;
   std::vector<CurveBook> curves;              // by pool with GPUs
+  std::vector<JobId> ids;                     // by row of the workload
   std::vector<std::int64_t> speeds;           // by row of the workload: permille of its curve
   std::vector<std::optional<Time>> finished;  // by row: when it finished, live
   schedule::RescaleCost planned_cost;
