@@ -249,7 +249,7 @@ void Api::tokens(Request, Responder responder) {
 }
 
 void Api::create_token(Request request, Responder responder) {
-  if (!is_json(request))
+  if (!is_json_body(request))
     return responder.send(problem(415, "", "send the token's fields as application/json"));
   TokenReader reader{request.body, loop_.wall_time()};
   const AccessToken wanted = reader.read();

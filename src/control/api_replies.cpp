@@ -44,18 +44,4 @@ HttpResponse store_trouble(const Error& error) {
   return unavailable("the store cannot be read: " + text_of(error.details));
 }
 
-bool is_of_type(const transport::HttpRequest& request,
-                std::initializer_list<std::string_view> types) {
-  const auto type = request.headers.find("Content-Type").value_or("application/json");
-  std::string_view name = type.substr(0, type.find(';'));
-  while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
-  return std::any_of(types.begin(), types.end(), [&](std::string_view known) {
-    return transport::same_header_name(name, known);
-  });
-}
-
-bool is_json(const transport::HttpRequest& request) {
-  return is_of_type(request, {"application/json"});
-}
-
 }  // namespace weir::control

@@ -21,10 +21,6 @@ transport::HttpResponse json_response(int status, std::string body);
 // 503: come back in a second.
 transport::HttpResponse unavailable(std::string_view detail);
 transport::HttpResponse store_trouble(const Error& error);
-// Whether the body is said to be of one of these types; without a word it is JSON.
-bool is_of_type(const transport::HttpRequest& request,
-                std::initializer_list<std::string_view> types);
-bool is_json(const transport::HttpRequest& request);
 // All mistakes in one text, for a problem's detail.
 std::string text_of(const Diagnostics& details);
 
