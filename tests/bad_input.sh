@@ -95,6 +95,7 @@ echo '{"schema":1' >broken.jsonl
 expect 'explain from a broken log' 'broken.jsonl:1' -- explain --log broken.jsonl --job a
 expect 'what-if without anything' 'what-if is "nothing to suppose"' -- what-if
 expect 'what-if of a wrong number' '--add-nodes is "0"' -- what-if --add-nodes 0
+expect 'what-if of nodes that are unclear' '--add-nodes is "1,a:2"' -- what-if --add-nodes 1,a:2
 expect 'what-if of a broken log' 'broken.jsonl:1' -- what-if --from-log broken.jsonl --policy fifo
 expect 'what-if of a log and a server' '--server' -- what-if --from-log broken.jsonl --policy fifo --server http://127.0.0.1:1
 expect 'explain without anything' '--job is missing' -- explain

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
@@ -50,6 +52,18 @@ Result<control::WhatIfQuestion> question_of(const OptionValues& options) {
                                   control::kMostAddedNodes)});
       }
     }
+  }
+  for (const auto& more : question.add_nodes) {
+    const auto same = std::count_if(question.add_nodes.begin(), question.add_nodes.end(),
+                                    [&](const auto& other) { return other.pool == more.pool; });
+    const bool is_clear = same == 1 && (!more.pool.empty() || question.add_nodes.size() == 1);
+    if (is_clear) continue;
+    mistakes.add({{},
+                  0,
+                  "--add-nodes",
+                  fmt::format("{}", fmt::join(options.texts("add-nodes"), ",")),
+                  "one number, or each pool once: POOL:NUMBER,POOL:NUMBER"});
+    break;
   }
   if (options.has("lose")) question.lose = options.texts("lose");
   if (options.has("policy")) question.policy = options.text("policy");

@@ -242,7 +242,9 @@ Result<schedule::Supposition> supposition_about(const WhatIfQuestion& question,
     const auto node = std::find_if(cluster.nodes.begin(), cluster.nodes.end(),
                                    [&](const Node& candidate) { return candidate.name == name; });
     if (node != cluster.nodes.end() && schedule::find_node(state, node->id)) {
-      what.lost.push_back(node->id);
+      const bool is_told =
+          std::find(what.lost.begin(), what.lost.end(), node->id) != what.lost.end();
+      if (!is_told) what.lost.push_back(node->id);
       continue;
     }
     std::vector<std::string> names;
