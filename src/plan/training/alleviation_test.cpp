@@ -12,7 +12,11 @@
 namespace weir::plan {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kSeeds = 6;
+#else
 constexpr std::uint64_t kSeeds = 30;
+#endif
 constexpr std::uint64_t kEnough = 2'000'000;
 
 Result<AlleviationAnswer> search(const SmallProblem& problem, std::uint64_t evaluations = kEnough) {
