@@ -23,6 +23,8 @@ from api_contract import Answer, Checks, Server, read_answer
 SECRET = "hush-5f1c9d"  # of a tenant, in its job's environment
 JOB = {"name": "job", "command": ["sh", "-c", "echo $KEY; sleep 60"], "environment": {"KEY": SECRET}}
 SLOW_S = 15  # the server gives a header ten seconds
+# After its token ends. Where other tests and sanitizers share the machine, only that it does.
+STREAM_ENDS_S = 5.0 if os.environ.get("CI") == "true" else 1.0
 
 
 class TlsServer(Server):
@@ -117,7 +119,7 @@ class Attacks:
             except ConnectionError:
                 pass
             late = time.monotonic() - ended
-            self.checks.that(-0.5 < late < 1.0, f"the stream of {name} ended after {late:.2f} s")
+            self.checks.that(-0.5 < late < STREAM_ENDS_S, f"the stream of {name} ended after {late:.2f} s")
             for target in ("/v1/jobs", "/v1/events", "/metrics"):
                 self.checks.equal(self.status("GET", target, token), 401, f"GET {target} with {name}")
             connection.close()
@@ -310,10 +312,14 @@ class Attacks:
         usual = self.server
         with Server(self.weir, options=options) as self.server:
             viewer = self.make_token("eager", "viewer")
-            statuses = [self.status("GET", "/v1/jobs", viewer) for _ in range(30)]
-            self.checks.that(10 <= statuses.count(200) <= 15 and statuses.count(429) >= 15, f"a viewer's requests: {statuses}")
-            answer = self.server.ask("GET", "/v1/jobs", token=viewer)
-            self.checks.that(answer.status == 429 and int(answer.headers["Retry-After"]) >= 1, f"429 says when: {answer}")
+            begin = time.monotonic()
+            answers = [self.server.ask("GET", "/v1/jobs", token=viewer) for _ in range(150)]
+            allowed = 10 + 5 * (time.monotonic() - begin) + 1
+            statuses = [answer.status for answer in answers]
+            self.checks.that(10 <= statuses.count(200) <= allowed and set(statuses) <= {200, 429}, f"a viewer's requests: {statuses}")
+            refused = [answer for answer in answers if answer.status == 429]
+            self.checks.that(all(int(answer.headers["Retry-After"]) >= 1 for answer in refused), "429 says when")
+            self.checks.that(bool(refused) or allowed >= 150, "a viewer that asks too often is told")
             self.checks.equal({self.status("GET", "/v1/jobs", "") for _ in range(30)}, {200}, "an operator's requests")
             kept = http.client.HTTPConnection(self.server.host, self.server.port, timeout=30)
             kept.request("GET", "/healthz")
@@ -375,10 +381,10 @@ class Attacks:
         connection.request("GET", "/v1/events", headers={"Authorization": "Bearer " + self.server.token})
         response = connection.getresponse()
         self.server.ask_json("POST", "/v1/jobs", {"name": "seen", "command": "true"})
-        line = b""
-        while not line.startswith(b"data: "):
+        line = response.fp.readline()
+        while line and not (line.startswith(b"data: ") and b"seen" in line):  # others come first, or not
             line = response.fp.readline()
-        self.checks.that(b"seen" in line, f"an event over TLS: {line[:80]}")
+        self.checks.that(b"seen" in line, "an event over TLS")
         connection.close()
 
     def agreed(self, least, most, ciphers):
