@@ -146,8 +146,7 @@ bool claim(const HttpRequest& request, formats::JobDocument& document, Responder
 std::string tenant_of_view(std::string_view view) {
   const auto json = nlohmann::json::parse(view, nullptr, false);
   const auto at = json.is_object() ? json.find("tenant") : json.end();
-  if (!json.is_object() || at == json.end() || !at->is_string())
-    return std::string{formats::kDefaultTenant};
+  if (!json.is_object() || at == json.end() || !at->is_string()) return std::string{kDefaultTenant};
   return at->get<std::string>();
 }
 

@@ -28,9 +28,10 @@ using schedule::TrainingPool;
 using schedule::TrainingState;
 
 constexpr std::string_view kMagic = "weirsnap";
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
 constexpr std::uint8_t kObserved = 0x80;     // tasks of another scheduler: observed_snapshot.h
 constexpr std::uint8_t kWithoutService = 1;  // the version before PolicyState
+constexpr std::uint8_t kWithoutTenants = 2;  // the version before tenants
 constexpr std::size_t kChecksumBytes = 4;
 constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
 constexpr auto kLastSizeRule = static_cast<std::uint8_t>(SizeRule::asked);
@@ -131,8 +132,11 @@ void put_spec(ByteWriter& out, const TrainingSpec& spec) {
   out.integer(spec.asked_gpus);
   const bool has_margin = spec.margin != Duration{0};
   out.byte(static_cast<std::uint8_t>((spec.is_rigid ? 1 : 0) | (spec.in_one_piece ? 2 : 0) |
-                                     (has_margin ? 4 : 0)));
+                                     (has_margin ? 4 : 0) | (spec.tenant.empty() ? 0 : 8) |
+                                     (spec.priority == 0 ? 0 : 16)));
   if (has_margin) out.duration(spec.margin);
+  if (!spec.tenant.empty()) out.text(spec.tenant);
+  if (spec.priority != 0) out.integer(spec.priority);
 }
 
 TrainingSpec get_spec(ByteReader& in) {
@@ -143,11 +147,64 @@ TrainingSpec get_spec(ByteReader& in) {
   spec.deadline_kind = static_cast<DeadlineKind>(in.number_up_to(kLastDeadlineKind));
   spec.deadline = in.time();
   spec.asked_gpus = in.small_integer();
-  const auto flags = in.number_up_to(7);
+  const auto flags = in.number_up_to(31);
   spec.is_rigid = (flags & 1) != 0;
   spec.in_one_piece = (flags & 2) != 0;
   if ((flags & 4) != 0) spec.margin = in.duration();
+  if ((flags & 8) != 0) spec.tenant = in.text();
+  if ((flags & 16) != 0) spec.priority = in.small_integer();
   return spec;
+}
+
+void put_tenants(ByteWriter& out, const TenantTable& table) {
+  out.number(table.tenants.size());
+  for (const Tenant& tenant : table.tenants) {
+    out.text(tenant.name);
+    out.integer(tenant.parent);
+    out.integer(tenant.weight);
+    out.number(tenant.quotas.size());
+    for (const TenantQuota& quota : tenant.quotas) {
+      out.number(quota.pool.value);
+      out.integer(quota.guaranteed);
+      out.integer(quota.maximum);
+    }
+  }
+  out.duration(table.half_life);
+  out.duration(table.lease);
+}
+
+TenantTable get_tenants(ByteReader& in) {
+  TenantTable table;
+  table.tenants.resize(in.count());
+  for (Tenant& tenant : table.tenants) {
+    tenant.name = in.text();
+    tenant.parent = in.small_integer();
+    tenant.weight = in.integer();
+    tenant.quotas.resize(in.count());
+    for (TenantQuota& quota : tenant.quotas) {
+      quota.pool = PoolIndex{static_cast<std::uint32_t>(in.number_up_to(0xffffffff))};
+      quota.guaranteed = in.small_integer();
+      quota.maximum = in.small_integer();
+    }
+  }
+  table.half_life = in.duration();
+  table.lease = in.duration();
+  if (!is_well_formed(table) || table != with_default_tenant(table)) in.fail();
+  return table;
+}
+
+void put_usage(ByteWriter& out, const schedule::DecayedUsage& usage) {
+  out.time(usage.since);
+  out.integer(usage.gpu_milliseconds);
+  out.integer(usage.gpus);
+}
+
+schedule::DecayedUsage get_usage(ByteReader& in) {
+  schedule::DecayedUsage usage;
+  usage.since = in.time();
+  usage.gpu_milliseconds = in.integer();
+  usage.gpus = in.small_integer();
+  return usage;
 }
 
 void put_sizes(ByteWriter& out, const SizeTable& sizes) {
@@ -187,6 +244,7 @@ class SnapshotWriter {
     out_.duration(training.rescale_cost.base);
     out_.duration(training.rescale_cost.per_doubling);
     out_.byte(static_cast<std::uint8_t>(training.size_rule));
+    put_tenants(out_, training.tenants ? *training.tenants : TenantTable{});
     out_.number(training.pools.size());
     for (const PoolState& pool : training.pools) put_pool(pool);
     out_.number(training.jobs.size());
@@ -206,6 +264,7 @@ class SnapshotWriter {
       out_.byte(pool.is_up[i]);
       out_.number(pool.foreign[i].bits);
     }
+    for (const schedule::DecayedUsage& usage : pool.usage) put_usage(out_, usage);
     out_.integer(pool.arrivals_seen);
     out_.time(pool.first_arrival);
     out_.number(pool.arrivals.size());
@@ -280,15 +339,23 @@ class SnapshotReader {
   enum class Problem : std::uint8_t { none, damaged, other_cluster };
 
   SnapshotReader(std::string_view bytes, std::uint8_t version)
-      : in_{bytes}, has_service_{version != kWithoutService} {}
+      : in_{bytes},
+        has_service_{version != kWithoutService},
+        has_tenants_{version > kWithoutTenants} {}
 
   Problem read(State& state) {
     TrainingState& training = state.training;
     training.rescale_cost.base = in_.duration();
     training.rescale_cost.per_doubling = in_.duration();
     training.size_rule = static_cast<SizeRule>(in_.number_up_to(kLastSizeRule));
+    if (has_tenants_) {
+      TenantTable table = get_tenants(in_);
+      if (!table.empty() && !in_.has_failed())
+        training.tenants = std::make_shared<const TenantTable>(std::move(table));
+    }
     if (in_.number() != training.pools.size() || in_.has_failed()) return problem_here();
     for (PoolState& pool : training.pools) {
+      if (training.tenants) pool.usage.resize(training.tenants->tenants.size());
       if (!get_pool(pool)) return problem_here();
     }
     const std::size_t jobs = in_.count();
@@ -320,6 +387,7 @@ class SnapshotReader {
       pool.foreign[i] = GpuMask{static_cast<std::uint16_t>(in_.number_up_to(0xffff))};
     }
     pool.closed = closed_slots(pool);
+    for (schedule::DecayedUsage& usage : pool.usage) usage = get_usage(in_);
     pool.arrivals_seen = in_.integer();
     pool.first_arrival = in_.time();
     pool.arrivals.resize(in_.count());
@@ -402,6 +470,8 @@ class SnapshotReader {
       job.served.gpu_milliseconds = in_.integer();
     }
     if (job.spec == nullptr || job.sizes == nullptr) in_.fail();
+    if (job.spec != nullptr && training.tenants)
+      job.tenant = static_cast<std::uint32_t>(training.tenants->index_of(job.spec->tenant));
     return job;
   }
 
@@ -427,6 +497,7 @@ class SnapshotReader {
 
   ByteReader in_;
   bool has_service_;
+  bool has_tenants_;
   SharedReader<Curve> curves_;
   SharedReader<TrainingSpec> specs_;
   SharedReader<SizeTable> sizes_;
@@ -460,7 +531,8 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
     return broken("something else", "the bytes of a snapshot");
   const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
-  if (version != kVersion && version != kWithoutService && version != kObserved)
+  if (version != kVersion && version != kWithoutTenants && version != kWithoutService &&
+      version != kObserved)
     return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
   const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
   const auto checksum = as_bytes(checksum_of(covered));

@@ -91,6 +91,10 @@ class Fits {
     return job.speed_permille == what.speed_permille ||
            state_.training.pool_of(job).curves.count(job.spec->curve) > 0;
   }
+  bool operator()(const TenantsAdopted& what) const {
+    return what.table != nullptr && is_well_formed(*what.table) &&
+           *what.table == with_default_tenant(*what.table);
+  }
   bool operator()(const CurveAdopted& what) const {
     return what.curve != nullptr && state_.training.find_pool(what.pool) != nullptr;
   }

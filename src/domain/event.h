@@ -12,6 +12,7 @@
 #include "domain/observed.h"
 #include "domain/placement.h"
 #include "domain/shape.h"
+#include "domain/tenants.h"
 #include "domain/time.h"
 #include "domain/training.h"
 
@@ -137,6 +138,12 @@ struct ClockStepped {
   friend bool operator==(const ClockStepped&, const ClockStepped&) = default;
 };
 
+// The operator has changed who shares the cluster, and how. An empty table: nobody has a share.
+struct TenantsChanged {
+  TenantTable table;
+  friend bool operator==(const TenantsChanged&, const TenantsChanged&) = default;
+};
+
 // It is time to decide who has which GPUs: everything that happened at this moment has been told,
 // or a moment has come that the scheduler asked to be woken at.
 struct TimerFired {
@@ -148,7 +155,7 @@ struct Event {
   std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned, TrainingSubmitted, JobCancelled,
                RanksReady, RanksFailed, ProgressReported, CurveUpdated, NodeDrained,
                ForeignUseObserved, TimerFired, JobFailed, RescaleCostMeasured, ClockStepped,
-               NodesObserved, TaskObserved, PlacementObserved>
+               NodesObserved, TaskObserved, PlacementObserved, TenantsChanged>
       what;
 };
 

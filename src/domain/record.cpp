@@ -82,6 +82,20 @@ std::string to_string(const Reason& reason) {
       return "the cluster's own scheduler did it";
     case ReasonCode::overcommitted:
       return fmt::format("node {} is said to run it, but has no such GPUs free", reason.detail);
+    case ReasonCode::over_quota:
+      return fmt::format("its tenant may have {} GPUs at most, and has none of them left",
+                         reason.detail);
+    case ReasonCode::guaranteed_others:
+      return "the GPUs it would need are guaranteed to other tenants";
+    case ReasonCode::its_share:
+      return "nobody was promised these GPUs, and it is its tenant's turn";
+    case ReasonCode::outranked:
+      return fmt::format("job {} has a higher priority and takes its GPUs", reason.detail);
+    case ReasonCode::quota_reclaimed:
+      return fmt::format("its GPUs were lent; job {} is of a tenant they are guaranteed to",
+                         reason.detail);
+    case ReasonCode::had_its_turn:
+      return fmt::format("job {} is of a tenant that had less than its share", reason.detail);
   }
   return "unknown reason";
 }

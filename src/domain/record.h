@@ -16,6 +16,7 @@
 #include "domain/placement.h"
 #include "domain/shape.h"
 #include "domain/target_workload.h"
+#include "domain/tenants.h"
 #include "domain/time.h"
 #include "domain/timeline.h"
 #include "domain/training.h"
@@ -60,6 +61,13 @@ enum class ReasonCode : std::uint8_t {
   failed,               // its processes failed and it is not tried again
   observed,             // another scheduler said so
   overcommitted,        // observed on a node that has no such GPUs free; detail: the id of the node
+  // Of tenants:
+  over_quota,         // its tenant has all that it may have; detail: how many GPUs that is
+  guaranteed_others,  // what it would need is guaranteed to other tenants
+  its_share,          // GPUs nobody was promised, and its tenant's turn
+  outranked,          // a job of higher priority takes its GPUs; detail: the job's id
+  quota_reclaimed,  // lent, and now claimed by a tenant they are guaranteed to; detail: the job's id
+  had_its_turn,     // a tenant that had less than its share goes on; detail: the job's id
 };
 
 struct Reason {
@@ -251,6 +259,14 @@ struct ClockStepSeen {
   friend bool operator==(const ClockStepSeen&, const ClockStepSeen&) = default;
 };
 
+// Who shares the cluster from now on; an empty table: nobody has a share.
+struct TenantsAdopted {
+  std::shared_ptr<const TenantTable> table;
+  friend bool operator==(const TenantsAdopted& a, const TenantsAdopted& b) {
+    return *a.table == *b.table;
+  }
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -263,7 +279,8 @@ struct Record {
                NodeClosed, NodeOpened, TargetWorkloadRevised, TrainingAccepted, PromiseMade,
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
-               ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen, NodesKnown>
+               ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen, NodesKnown,
+               TenantsAdopted>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

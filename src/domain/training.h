@@ -35,6 +35,8 @@ struct TrainingSpec {
   // It is planned to be done so much before its deadline, because no real run is quite as fast as it
   // was foretold to be. Requires: less than the time until the deadline.
   Duration margin{0};
+  std::string tenant;         // empty: the default one
+  std::int32_t priority = 0;  // a larger one goes first, and may take GPUs that were only lent
 
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
 };

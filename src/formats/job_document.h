@@ -95,8 +95,6 @@ struct JobDocument {
 bool is_tenant_name(std::string_view text);
 inline constexpr std::string_view kTenantRule =
     "1 to 64 letters, digits, - _ . that begin with a letter or digit";
-// Of jobs that nobody named a tenant for.
-inline constexpr std::string_view kDefaultTenant = "default";
 
 // `source_name` stands for the file in messages. JSON that is deeper or longer than the limits
 // above is refused before it is understood.

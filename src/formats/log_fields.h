@@ -74,7 +74,21 @@ inline constexpr auto kFields<TrainingSpec> =
                Field{"asked_gpus", &TrainingSpec::asked_gpus},
                Field{"is_rigid", &TrainingSpec::is_rigid},
                Field{"in_one_piece", &TrainingSpec::in_one_piece, true},
-               Field{"margin", &TrainingSpec::margin, true}};
+               Field{"margin", &TrainingSpec::margin, true},
+               Field{"tenant", &TrainingSpec::tenant, true},
+               Field{"priority", &TrainingSpec::priority, true}};
+template <>
+inline constexpr auto kFields<TenantQuota> =
+    std::tuple{Field{"pool", &TenantQuota::pool}, Field{"guaranteed", &TenantQuota::guaranteed},
+               Field{"maximum", &TenantQuota::maximum}};
+template <>
+inline constexpr auto kFields<Tenant> =
+    std::tuple{Field{"name", &Tenant::name}, Field{"parent", &Tenant::parent},
+               Field{"weight", &Tenant::weight}, Field{"quotas", &Tenant::quotas}};
+template <>
+inline constexpr auto kFields<TenantTable> =
+    std::tuple{Field{"tenants", &TenantTable::tenants}, Field{"half_life", &TenantTable::half_life},
+               Field{"lease", &TenantTable::lease}};
 template <>
 inline constexpr auto kFields<GpuBlock> =
     std::tuple{Field{"first", &GpuBlock::first}, Field{"size", &GpuBlock::size}};
@@ -225,6 +239,10 @@ inline constexpr auto kFields<PlacementObserved> =
     std::tuple{Field{"job", &PlacementObserved::job}, Field{"node", &PlacementObserved::node},
                Field{"gpus", &PlacementObserved::gpus}};
 template <>
+inline constexpr auto kFields<TenantsAdopted> = std::tuple{Field{"table", &TenantsAdopted::table}};
+template <>
+inline constexpr auto kFields<TenantsChanged> = std::tuple{Field{"table", &TenantsChanged::table}};
+template <>
 inline constexpr auto kFields<ClockStepped> = std::tuple{Field{"by", &ClockStepped::by}};
 
 template <class T>
@@ -261,7 +279,9 @@ static_assert(knows_all_members<Reason>() && knows_all_members<Shape>() &&
                   knows_all_members<ExpectedShape>() && knows_all_members<TargetWorkload>() &&
                   knows_all_members<Placement>() && knows_all_members<CurveKey>() &&
                   knows_all_members<TrainingSpec>() && knows_all_members<GpuBlock>() &&
-                  knows_all_members<Timeline>() && knows_all_members<ObservedNode>(),
+                  knows_all_members<Timeline>() && knows_all_members<ObservedNode>() &&
+                  knows_all_members<TenantQuota>() && knows_all_members<Tenant>() &&
+                  knows_all_members<TenantTable>(),
               "the log does not know a member of what records are made of");
 
 }  // namespace weir::formats::log

@@ -79,6 +79,8 @@ inline TrainingSpec any_spec() {
   spec.asked_gpus = any_number<std::int32_t>();
   spec.is_rigid = *rc::gen::arbitrary<bool>();
   spec.margin = Duration{any_number<std::int64_t>()};
+  spec.tenant = any_text();
+  spec.priority = any_number<std::int32_t>();
   return spec;
 }
 inline Curve any_curve() {
@@ -90,6 +92,20 @@ inline Curve any_curve() {
   return Curve{points, origin};
 }
 
+inline TenantTable any_tenants() {
+  TenantTable table;
+  table.tenants = any_vector<Tenant>([] {
+    return Tenant{any_text(), any_number<std::int32_t>(), any_number<std::int64_t>(),
+                  any_vector<TenantQuota>([] {
+                    return TenantQuota{any_id<PoolIndex>(), any_number<std::int32_t>(),
+                                       any_number<std::int32_t>()};
+                  })};
+  });
+  table.half_life = Duration{any_number<std::int64_t>()};
+  table.lease = Duration{any_number<std::int64_t>()};
+  return table;
+}
+
 // One of the types of events or records, with any values.
 template <class T>
 T any_of_type() {
@@ -98,6 +114,14 @@ T any_of_type() {
 template <>
 inline RescaleCostAdopted any_of_type() {
   return {Duration{any_number<std::int64_t>()}, Duration{any_number<std::int64_t>()}};
+}
+template <>
+inline TenantsAdopted any_of_type() {
+  return {std::make_shared<const TenantTable>(any_tenants())};
+}
+template <>
+inline TenantsChanged any_of_type() {
+  return {any_tenants()};
 }
 template <>
 inline ClockStepSeen any_of_type() {
@@ -281,7 +305,7 @@ inline TimerFired any_of_type() {
 }
 
 inline Reason any_reason() {
-  const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::failed) + 1);
+  const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::had_its_turn) + 1);
   return Reason{static_cast<ReasonCode>(code), any_number<std::uint64_t>()};
 }
 

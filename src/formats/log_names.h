@@ -68,6 +68,10 @@ template <>
 inline constexpr std::string_view kTypeName<ClockStepSeen> = "clock_step_seen";
 
 template <>
+inline constexpr std::string_view kTypeName<TenantsAdopted> = "tenants_adopted";
+template <>
+inline constexpr std::string_view kTypeName<TenantsChanged> = "tenants_changed";
+template <>
 inline constexpr std::string_view kTypeName<NodesKnown> = "nodes_known";
 
 template <>
@@ -184,6 +188,18 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "observed";
     case ReasonCode::overcommitted:
       return "overcommitted";
+    case ReasonCode::over_quota:
+      return "over_quota";
+    case ReasonCode::guaranteed_others:
+      return "guaranteed_others";
+    case ReasonCode::its_share:
+      return "its_share";
+    case ReasonCode::outranked:
+      return "outranked";
+    case ReasonCode::quota_reclaimed:
+      return "quota_reclaimed";
+    case ReasonCode::had_its_turn:
+      return "had_its_turn";
   }
   return {};
 }

@@ -118,7 +118,7 @@ class Writer {
   template <class T>
   static bool is_empty(const T& value) {
     if constexpr (requires { value.empty(); }) return value.empty();
-    if constexpr (std::is_same_v<T, bool>) return !value;
+    if constexpr (std::is_integral_v<T>) return value == T{};
     if constexpr (std::is_same_v<T, Duration>) return value == Duration{0};
     return false;
   }

@@ -45,6 +45,8 @@ TrainingJob TrainingDecision::candidate(const PoolState& pool,
   job.submitted = job.observed_at = job.ready_at = job.served.since = now_;
   job.pool = pool.pool->id;
   job.phase = TrainingPhase::considered;
+  if (state_.tenants)
+    job.tenant = static_cast<std::uint32_t>(state_.tenants->index_of(job.spec->tenant));
   return job;
 }
 
@@ -136,6 +138,14 @@ void TrainingDecision::operator()(const RescaleCostMeasured& event) {
 
 void TrainingDecision::operator()(const ClockStepped& event) {
   add(ClockStepSeen{event.by}, {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const TenantsChanged& event) {
+  if (!is_well_formed(event.table)) return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  auto table = std::make_shared<const TenantTable>(with_default_tenant(event.table));
+  if (state_.tenants ? *state_.tenants == *table : table->empty())
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(TenantsAdopted{std::move(table)}, {ReasonCode::as_reported, 0});
 }
 
 void TrainingDecision::operator()(const RanksReady& event) {

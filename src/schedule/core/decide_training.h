@@ -42,6 +42,7 @@ class TrainingDecision {
   void operator()(const JobFailed& event);
   void operator()(const RescaleCostMeasured& event);
   void operator()(const ClockStepped& event);
+  void operator()(const TenantsChanged& event);
 
   // What follows once the records of the event are part of the state.
   void follow_up(const Event& event);

@@ -97,6 +97,7 @@ class Evolution {
   void operator()(const ForeignUseKnown& record) const { train(record); }
 
   void operator()(const RescaleCostAdopted& record) const { train(record); }
+  void operator()(const TenantsAdopted& record) const { train(record); }
 
   void operator()(const ClockStepSeen&) const {}
   void operator()(const EventIgnored&) const {}

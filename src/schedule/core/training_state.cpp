@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace weir::schedule {
 namespace {
@@ -62,6 +63,12 @@ void adopt(TrainingState& state, Time at, JobId id, const Curve& curve) {
   job.speed_permille = 1000;
 }
 
+// The job has so many more GPUs from now on, or fewer.
+void count_usage(TrainingState& state, PoolState& pool, const TrainingJob& job, Time at,
+                 std::int32_t by) {
+  if (state.tenants) pool.usage[job.tenant].change(at, state.tenants->half_life, by);
+}
+
 // All that is kept of a job that is over.
 TrainingJob over(const TrainingJob& job, TrainingPhase phase) {
   TrainingJob kept;
@@ -118,6 +125,7 @@ TrainingState TrainingState::fork() {
   copy.size_rule = size_rule;
   copy.pools = pools;
   copy.jobs = jobs.fork();
+  copy.tenants = tenants;
   return copy;
 }
 
@@ -230,6 +238,8 @@ void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted
   job.served.since = at;
   job.pool = record.pool;
   job.phase = TrainingPhase::considered;
+  if (state.tenants)
+    job.tenant = static_cast<std::uint32_t>(state.tenants->index_of(record.spec->tenant));
   PoolState& pool = *state.find_pool(record.pool);
   const auto curve = pool.curves.find(record.spec->curve);
   if (curve == pool.curves.end()) {
@@ -289,6 +299,9 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobResized& reco
   job.left = job.spec->in_one_piece ? work_of_iterations(job.spec->iterations) : job.left_at(at);
   job.observed_at = at;
   job.served = {at, job.running_at(at), job.gpu_milliseconds_at(at)};
+  count_usage(
+      state, pool_for(state, job), job, at,
+      static_cast<std::int32_t>(record.block.size) - static_cast<std::int32_t>(job.block.size));
   job.block = record.block;
   job.generation = record.generation;
   job.is_ready = false;
@@ -354,8 +367,34 @@ void evolve(TrainingState& state, Time, const Reason&, const RescaleCostAdopted&
   state.rescale_cost = {record.base, record.per_doubling};
 }
 
-void evolve(TrainingState& state, Time, const Reason& reason, const JobReleased& record) {
+// What tenants have used stays theirs, by name.
+void evolve(TrainingState& state, Time at, const Reason&, const TenantsAdopted& record) {
+  const auto before = std::exchange(state.tenants, record.table->empty() ? nullptr : record.table);
+  const std::size_t count = state.tenants ? state.tenants->tenants.size() : 0;
+  for (std::size_t i = 0; i < state.jobs.size(); ++i) {
+    if (state.jobs[i].spec == nullptr) continue;  // it is over
+    state.jobs.at_for_write(i).tenant =
+        count == 0
+            ? 0
+            : static_cast<std::uint32_t>(state.tenants->index_of(state.jobs[i].spec->tenant));
+  }
+  for (PoolState& pool : state.pools) {
+    std::vector<DecayedUsage> usage(count, DecayedUsage{at, 0, 0});
+    for (std::size_t i = 0; before != nullptr && count > 0 && i < pool.usage.size(); ++i) {
+      const std::size_t now = state.tenants->index_of(before->tenants[i].name);
+      usage[now].gpu_milliseconds += pool.usage[i].at(at, before->half_life);
+    }
+    for (const JobId id : pool.active) {
+      const TrainingJob& job = state.job(id);
+      if (count > 0) usage[job.tenant].gpus += static_cast<std::int32_t>(job.block.size);
+    }
+    pool.usage = std::move(usage);
+  }
+}
+
+void evolve(TrainingState& state, Time at, const Reason& reason, const JobReleased& record) {
   TrainingJob& job = write(state, record.job);
+  count_usage(state, pool_for(state, job), job, at, -static_cast<std::int32_t>(job.block.size));
   deactivate(pool_for(state, job), record.job);
   job = over(job, reason.code == ReasonCode::cancelled ? TrainingPhase::cancelled
                   : reason.code == ReasonCode::failed  ? TrainingPhase::failed

@@ -18,11 +18,13 @@
 #include "domain/cluster.h"
 #include "domain/ids.h"
 #include "domain/record.h"
+#include "domain/tenants.h"
 #include "domain/timeline.h"
 #include "domain/training.h"
 #include "schedule/admit/size_table.h"
 #include "schedule/paged_table.h"
 #include "schedule/place/block_map.h"
+#include "schedule/share/decayed_usage.h"
 
 namespace weir::schedule {
 
@@ -62,6 +64,7 @@ struct TrainingJob {
   bool is_at_risk = false;      // its promise cannot be kept; its user was told
   bool is_provisional = false;  // planned like a promise, but may still give way
   std::int32_t speed_permille = 1000;  // of its curve's rate, as observed
+  std::uint32_t tenant = 0;            // its place in TrainingState::tenants, if there are any
   PolicyState served;
 
   // Its timeline is kept, whether or not its user has been given the promise yet.
@@ -109,6 +112,7 @@ struct PoolState {
   std::int64_t arrivals_seen = 0;
   Time first_arrival;
   std::map<CurveKey, std::shared_ptr<const Curve>> curves;
+  std::vector<DecayedUsage> usage;  // by tenant, of its own jobs
 
   std::int32_t gpus_up() const { return static_cast<std::int32_t>(closed.free_count()); }
 };
@@ -125,6 +129,7 @@ struct TrainingState {
   SizeRule size_rule = SizeRule::useful;
   std::vector<PoolState> pools;  // by position; PoolState::pool->id is the cluster's index
   PagedTable<TrainingJob> jobs;  // by position_of(JobId)
+  std::shared_ptr<const TenantTable> tenants;  // null: nobody has a share
 
   bool is_enabled() const { return !pools.empty(); }
   static std::size_t position_of(JobId job) { return job.value - 1; }
@@ -181,5 +186,6 @@ void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeC
 void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeOpened& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const ForeignUseKnown& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const RescaleCostAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const TenantsAdopted& record);
 
 }  // namespace weir::schedule
