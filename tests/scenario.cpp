@@ -276,17 +276,12 @@ class Player {
 
 }  // namespace
 
-Result<ScenarioReport> run_scenario(const std::string& file_name, const std::string& text) {
-  Scenario scenario;
-  Parser parser{file_name, scenario};
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) parser.line(line);
-  if (!parser.mistakes().empty()) return bad_input(parser.mistakes());
-
+ScenarioReport compared(std::vector<std::string> log, const std::vector<std::string>& expected,
+                        bool nothing_else) {
   ScenarioReport report;
-  report.log = Player{scenario}.play();
+  report.log = std::move(log);
   std::vector<std::string> left = report.log;
-  for (const std::string& line : scenario.expected) {
+  for (const std::string& line : expected) {
     const auto at = std::find(left.begin(), left.end(), line);
     if (at == left.end()) {
       report.missing.push_back(line);
@@ -294,8 +289,18 @@ Result<ScenarioReport> run_scenario(const std::string& file_name, const std::str
       left.erase(at);
     }
   }
-  if (scenario.nothing_else) report.surplus = left;
+  if (nothing_else) report.surplus = left;
   return report;
+}
+
+Result<ScenarioReport> run_scenario(const std::string& file_name, const std::string& text) {
+  Scenario scenario;
+  Parser parser{file_name, scenario};
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) parser.line(line);
+  if (!parser.mistakes().empty()) return bad_input(parser.mistakes());
+
+  return compared(Player{scenario}.play(), scenario.expected, scenario.nothing_else);
 }
 
 }  // namespace weir::tests

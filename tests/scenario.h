@@ -32,6 +32,10 @@ struct ScenarioReport {
   std::vector<std::string> surplus;  // happened unexpectedly, where nothing else is allowed
 };
 
+// What was expected of what happened.
+ScenarioReport compared(std::vector<std::string> log, const std::vector<std::string>& expected,
+                        bool nothing_else);
+
 Result<ScenarioReport> run_scenario(const std::string& file_name, const std::string& text);
 
 }  // namespace weir::tests

@@ -11,25 +11,27 @@
 #include <fstream>
 #include <sstream>
 
+#include "training_scenario.h"
+
 namespace weir::tests {
 namespace {
 
-std::vector<std::filesystem::path> scenario_files() {
+using Run = Result<ScenarioReport> (*)(const std::string&, const std::string&);
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator{WEIR_SCENARIOS}) {
+  for (const auto& entry : std::filesystem::directory_iterator{folder}) {
     if (entry.path().extension() == ".scn") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-class Scenarios : public ::testing::TestWithParam<std::filesystem::path> {};
-
-TEST_P(Scenarios, HappensAsWritten) {
-  std::ifstream file{GetParam()};
+void happens_as_written(Run run, const std::filesystem::path& path) {
+  std::ifstream file{path};
   std::stringstream text;
   text << file.rdbuf();
-  const auto report = run_scenario(GetParam().filename().string(), text.str());
+  const auto report = run(path.filename().string(), text.str());
   ASSERT_TRUE(report.has_value()) << to_string(report.error().details);
   std::string log;
   for (const std::string& line : report->log) log += "  " + line + "\n";
@@ -37,12 +39,24 @@ TEST_P(Scenarios, HappensAsWritten) {
   EXPECT_THAT(report->surplus, ::testing::IsEmpty()) << "what happened:\n" << log;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(scenario_files()),
-                         [](const auto& scenario) {
-                           std::string name = scenario.param.stem().string();
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+std::string name_of(const ::testing::TestParamInfo<std::filesystem::path>& scenario) {
+  std::string name = scenario.param.stem().string();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class Scenarios : public ::testing::TestWithParam<std::filesystem::path> {};
+TEST_P(Scenarios, HappensAsWritten) {
+  happens_as_written(run_scenario, GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(files_in(WEIR_SCENARIOS)), name_of);
+
+class SharedScenarios : public ::testing::TestWithParam<std::filesystem::path> {};
+TEST_P(SharedScenarios, HappensAsWritten) {
+  happens_as_written(run_training_scenario, GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Files, SharedScenarios,
+                         ::testing::ValuesIn(files_in(WEIR_SCENARIOS "/shared")), name_of);
 
 TEST(ScenarioRunner, ReportsWhatDidNotHappenAndWhatHappenedInstead) {
   const auto report = run_scenario("x.scn",

@@ -117,6 +117,18 @@ class TrainingJobBuilder {
     spec_.asked_gpus = gpus;
     return *this;
   }
+  TrainingJobBuilder& tenant(std::string name) {
+    spec_.tenant = std::move(name);
+    return *this;
+  }
+  TrainingJobBuilder& priority(std::int32_t value) {
+    spec_.priority = value;
+    return *this;
+  }
+  TrainingJobBuilder& rigid(std::int32_t gpus) {
+    spec_.is_rigid = true;
+    return asks_for(gpus);
+  }
   // Stopped, it begins anew.
   TrainingJobBuilder& in_one_piece() {
     spec_.is_rigid = spec_.in_one_piece = true;
@@ -183,6 +195,10 @@ class PoolUnderTest {
     tell(at, JobObserved{id, left, ready});
   }
   void finish(JobId id, Time at = {}) { tell(at, JobReleased{id}); }
+
+  void tell_tenants(const std::shared_ptr<const TenantTable>& table, Time at = {}) {
+    tell(at, TenantsAdopted{std::make_shared<const TenantTable>(with_default_tenant(*table))});
+  }
 
   // The policy's turn: the records of a submission, or of a decision who has which GPUs.
   std::vector<Record> submit(const TrainingJobBuilder& builder, Time at = {}) {

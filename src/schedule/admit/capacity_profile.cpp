@@ -100,4 +100,22 @@ CapacityProfile::GpuTime CapacityProfile::free_time(Time from, Time to) const {
   return sum;
 }
 
+CapacityProfile smaller_of(const CapacityProfile& a, const CapacityProfile& b) {
+  std::size_t in_a = 0;
+  std::size_t in_b = 0;
+  std::int32_t free = std::min(a.free_in(0), b.free_in(0));
+  CapacityProfile smaller{a.begin_of(0), free};
+  std::vector<CapacityProfile::Change> changes;
+  while (in_a + 1 < a.size() || in_b + 1 < b.size()) {
+    const Time at = std::min(a.end_of(in_a), b.end_of(in_b));
+    if (a.end_of(in_a) == at) ++in_a;
+    if (b.end_of(in_b) == at) ++in_b;
+    const std::int32_t then = std::min(a.free_in(in_a), b.free_in(in_b));
+    if (then != free) changes.push_back({at, then - free});
+    free = then;
+  }
+  smaller.apply(std::move(changes));
+  return smaller;
+}
+
 }  // namespace weir::schedule

@@ -59,4 +59,7 @@ class CapacityProfile {
   std::vector<std::int32_t> free_;  // neighbours differ
 };
 
+// At every time what is free in both. Requires: they start at the same time.
+CapacityProfile smaller_of(const CapacityProfile& a, const CapacityProfile& b);
+
 }  // namespace weir::schedule

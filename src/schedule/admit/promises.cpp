@@ -159,8 +159,9 @@ Duration laxity(const TrainingJob& job, Time now, Time deadline) {
   return deadline - now - time_for(job.left_at(now), job.sizes->back().rate);
 }
 
-Promises::Promises(const PoolView& view, const TrainingJob& newcomer, std::optional<JobId> left_out)
-    : view_{view}, newcomer_{newcomer}, profile_{view.unpromised} {
+Promises::Promises(const PoolView& view, const TrainingJob& newcomer, std::optional<JobId> left_out,
+                   QuotaRule quotas)
+    : view_{view}, newcomer_{newcomer}, quotas_{quotas}, profile_{view.unpromised} {
   promised_.reserve(view.pool.active.size());
   for (const JobId id : view.pool.active) {
     const TrainingJob& job = view.state.job(id);
@@ -197,6 +198,33 @@ void Promises::trim() {
     }
   }
   profile_.apply(std::move(changes));
+  room_.reset();
+}
+
+const CapacityProfile& Promises::room() {
+  if (!view_.state.tenants) return profile_;
+  if (!room_) {
+    PromisedUse used{view_.state, view_.pool, view_.now};
+    for (const Kept& kept : promised_) used.add(kept.job->tenant, kept.job->timeline, kept.end);
+    room_ = used.within(profile_, newcomer_.tenant, quotas_);
+  }
+  return *room_;
+}
+
+// Whether it is the quota that is in the way, and which part of it.
+void Promises::find_obstacle(Time deadline) {
+  if (!view_.state.tenants) return;
+  const JobToFill job = to_fill(newcomer_, view_.now, deadline);
+  if (!fill(profile_, job, fill_rules(view_))) return;
+  PromisedUse used{view_.state, view_.pool, view_.now};
+  for (const Kept& kept : promised_) used.add(kept.job->tenant, kept.job->timeline, kept.end);
+  const auto below_maxima = used.within(profile_, newcomer_.tenant, QuotaRule::maxima);
+  if (!fill(below_maxima, job, fill_rules(view_))) {
+    obstacle_ = {ReasonCode::over_quota,
+                 static_cast<std::uint64_t>(used.maximum_of(newcomer_.tenant))};
+  } else if (!fill(room(), job, fill_rules(view_))) {
+    obstacle_ = {ReasonCode::guaranteed_others, 0};
+  }
 }
 
 FixedTimelines& Promises::timelines() {
@@ -213,16 +241,21 @@ std::optional<Promise> Promises::promise_by(Time deadline) {
     trim();
     if (auto promise = insert(deadline)) return promise;
   }
-  if (promised_.size() > kAllPlannedAnew) return replan_some(deadline);
-  // A large reserve of one job can be what another lacks: with less of it for all, both may fit.
-  for (std::size_t first = 0; first < kReserves.size(); ++first) {
-    if (auto promise = replan_all(deadline, std::span{kReserves}.subspan(first))) return promise;
+  std::optional<Promise> replanned;
+  if (promised_.size() > kAllPlannedAnew) {
+    replanned = replan_some(deadline);
   }
-  return std::nullopt;
+  // A large reserve of one job can be what another lacks: with less of it for all, both may fit.
+  for (std::size_t first = 0; first < kReserves.size() && !replanned; ++first) {
+    if (promised_.size() > kAllPlannedAnew) break;
+    replanned = replan_all(deadline, std::span{kReserves}.subspan(first));
+  }
+  if (!replanned) find_obstacle(deadline);
+  return replanned;
 }
 
 std::optional<Promise> Promises::insert(Time deadline) {
-  const auto plan = fill(profile_, to_fill(newcomer_, view_.now, deadline), fill_rules(view_));
+  const auto plan = fill(room(), to_fill(newcomer_, view_.now, deadline), fill_rules(view_));
   if (!plan) return std::nullopt;
   auto timeline = timelines().arrange(*plan, *newcomer_.sizes, newcomer_.block);
   if (!timeline) return std::nullopt;
@@ -236,23 +269,30 @@ std::optional<Promise> Promises::insert(Time deadline) {
 
 // Plans jobs one after the other, the least laxity first, on what others leave. A job that finds no
 // room comes first in the next attempt. Nothing when the attempts are used up.
-std::optional<std::vector<SizePlan>> Promises::plan_in_order(const std::vector<JobToFill>& jobs,
+std::optional<std::vector<SizePlan>> Promises::plan_in_order(const std::vector<ToPlan>& jobs,
                                                              const CapacityProfile& others,
+                                                             const PromisedUse& used,
                                                              std::span<const int> reserves,
                                                              int repairs) {
   std::vector<std::pair<Duration, std::size_t>> order;
-  for (std::size_t i = 0; i < jobs.size(); ++i) order.emplace_back(laxity(jobs[i], view_.now), i);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    order.emplace_back(laxity(jobs[i].job, view_.now), i);
   std::sort(order.begin(), order.end());
   const FillRules rules = fill_rules(view_, reserves);
   std::vector<SizePlan> plans(jobs.size());
   // The first that found no room, or none.
   const auto plan_all = [&] {
     CapacityProfile profile = others;
+    PromisedUse used_by_then = used;
     for (auto at = order.begin(); at != order.end(); ++at) {
       const std::size_t i = at->second;
-      auto plan = fill(profile, jobs[i], rules);
+      const auto& [job, tenant] = jobs[i];
+      auto plan = used.is_limited()
+                      ? fill(used_by_then.within(profile, tenant, quotas_), job, rules)
+                      : fill(profile, job, rules);
       if (!plan) return at;
-      subtract(profile, *plan, *jobs[i].sizes);
+      subtract(profile, *plan, *job.sizes);
+      used_by_then.add(tenant, *plan, *job.sizes);
       plans[i] = std::move(*plan);
     }
     return order.end();
@@ -263,14 +303,15 @@ std::optional<std::vector<SizePlan>> Promises::plan_in_order(const std::vector<J
     failed = plan_all();
   }
   if (failed == order.end()) return plans;
-  obstacle_ = ReasonCode::no_room;
+  obstacle_ = {ReasonCode::no_room, 0};
   return std::nullopt;
 }
 
 std::optional<Promise> Promises::replan_all(Time deadline, std::span<const int> reserves) {
   // Jobs whose promise is broken anyway keep what they have.
   std::vector<std::size_t> chosen;
-  std::vector<JobToFill> jobs;  // the newcomer last
+  std::vector<ToPlan> jobs;  // the newcomer last
+  PromisedUse used{view_.state, view_.pool, view_.now};
   CapacityProfile others{view_.now, view_.pool.gpus_up()};
   std::vector<CapacityProfile::Change> kept;
   for (std::size_t i = 0; i < promised_.size(); ++i) {
@@ -278,14 +319,15 @@ std::optional<Promise> Promises::replan_all(Time deadline, std::span<const int> 
     if (promised_[i].end <= view_.now) continue;
     if (job.is_at_risk) {
       take(kept, job.timeline, promised_[i].end);
+      used.add(job.tenant, job.timeline, promised_[i].end);
       continue;
     }
     chosen.push_back(i);
-    jobs.push_back(to_fill(job, view_.now, planned_end(job)));
+    jobs.push_back({to_fill(job, view_.now, planned_end(job)), job.tenant});
   }
-  jobs.push_back(to_fill(newcomer_, view_.now, deadline));
+  jobs.push_back({to_fill(newcomer_, view_.now, deadline), newcomer_.tenant});
   others.apply(std::move(kept));
-  const auto plans = plan_in_order(jobs, others, reserves, kRepairs);
+  const auto plans = plan_in_order(jobs, others, used, reserves, kRepairs);
   if (!plans) return std::nullopt;
   return arranged(deadline, chosen, *plans);
 }
@@ -303,18 +345,26 @@ std::optional<Promise> Promises::replan_some(Time deadline) {
   std::sort(flexible.begin(), flexible.end(), std::greater<>{});
   if (flexible.size() > kSomePlannedAnew) flexible.resize(kSomePlannedAnew);
   std::vector<CapacityProfile::Change> changes;
-  std::vector<JobToFill> jobs;  // the newcomer last
+  std::vector<ToPlan> jobs;  // the newcomer last
+  std::vector<std::uint8_t> is_flexible(count, 0);
   for (const auto& [slack, i] : flexible) {
-    give_back(changes, promised_[i].job->timeline, promised_[i].end);
-    jobs.push_back(to_fill(*promised_[i].job, view_.now, planned_end(*promised_[i].job)));
+    is_flexible[i] = 1;
+    const TrainingJob& job = *promised_[i].job;
+    give_back(changes, job.timeline, promised_[i].end);
+    jobs.push_back({to_fill(job, view_.now, planned_end(job)), job.tenant});
   }
-  jobs.push_back(to_fill(newcomer_, view_.now, deadline));
+  jobs.push_back({to_fill(newcomer_, view_.now, deadline), newcomer_.tenant});
+  PromisedUse used{view_.state, view_.pool, view_.now};
+  for (std::size_t i = 0; i < count && used.is_limited(); ++i) {
+    const Kept& kept = promised_[i];
+    if (is_flexible[i] == 0) used.add(kept.job->tenant, kept.job->timeline, kept.end);
+  }
   CapacityProfile others = profile_;
   others.apply(std::move(changes));
   others = others.coarsened(kCoarseParts);
-  obstacle_ = ReasonCode::no_room;
-  if (!fill(others, jobs.back(), fill_rules(view_))) return std::nullopt;
-  const auto plans = plan_in_order(jobs, others, kReserves, 0);
+  obstacle_ = {ReasonCode::no_room, 0};
+  if (!fill(others, jobs.back().job, fill_rules(view_))) return std::nullopt;
+  const auto plans = plan_in_order(jobs, others, used, kReserves, 0);
   if (!plans) return std::nullopt;
   return arranged_beside(deadline, flexible, *plans);
 }
@@ -343,7 +393,7 @@ std::optional<Promise> Promises::arranged_beside(
   for (const std::size_t k : order) {
     auto timeline = fixed.arrange(plans[k], *job_at(k).sizes, job_at(k).block);
     if (!timeline) {
-      obstacle_ = ReasonCode::no_block;
+      obstacle_ = {ReasonCode::no_block, 0};
       return std::nullopt;
     }
     fixed.add(*timeline, timeline->end);
@@ -387,7 +437,7 @@ std::optional<Promise> Promises::arranged(Time deadline, const std::vector<std::
   }
   auto arrangement = arrange_all(to_arrange, view_.pool.closed, view_.now);
   if (!arrangement) {
-    obstacle_ = ReasonCode::no_block;
+    obstacle_ = {ReasonCode::no_block, 0};
     return std::nullopt;
   }
   Promise promise;

@@ -19,6 +19,7 @@
 #include "schedule/admit/fill.h"
 #include "schedule/core/training_state.h"
 #include "schedule/policies/training_policy.h"
+#include "schedule/share/promised_use.h"
 
 namespace weir::schedule {
 
@@ -55,12 +56,12 @@ class Promises {
   // Requires: `newcomer` has sizes and a deadline. The job `left_out` is treated as if it were not
   // there; the newcomer itself, if it is part of the state.
   Promises(const PoolView& view, const TrainingJob& newcomer,
-           std::optional<JobId> left_out = std::nullopt);
+           std::optional<JobId> left_out = std::nullopt, QuotaRule quotas = QuotaRule::guarantees);
 
   // The promise of the newcomer for that deadline, if one can be made.
   std::optional<Promise> promise_by(Time deadline);
   // Why the last one could not be made.
-  ReasonCode obstacle() const { return obstacle_; }
+  Reason obstacle() const { return obstacle_; }
 
   // The earliest deadline after `after` that was found to be possible, of those that are welcome.
   std::optional<Time> earliest_deadline(Time after, const std::function<bool(Time)>& is_welcome);
@@ -76,8 +77,14 @@ class Promises {
   std::optional<Promise> insert(Time deadline);
   std::optional<Promise> replan_all(Time deadline, std::span<const int> reserves);
   std::optional<Promise> replan_some(Time deadline);
-  std::optional<std::vector<SizePlan>> plan_in_order(const std::vector<JobToFill>& jobs,
+  // A job to be planned, and whose it is.
+  struct ToPlan {
+    JobToFill job;
+    std::uint32_t tenant = 0;
+  };
+  std::optional<std::vector<SizePlan>> plan_in_order(const std::vector<ToPlan>& jobs,
                                                      const CapacityProfile& others,
+                                                     const PromisedUse& used,
                                                      std::span<const int> reserves, int repairs);
   std::optional<Promise> arranged(Time deadline, const std::vector<std::size_t>& replanned,
                                   const std::vector<SizePlan>& plans);
@@ -85,15 +92,20 @@ class Promises {
       Time deadline, const std::vector<std::pair<Duration, std::size_t>>& replanned,
       const std::vector<SizePlan>& plans);
   void trim();
+  // What is free for the newcomer, within its quota.
+  const CapacityProfile& room();
+  void find_obstacle(Time deadline);
   FixedTimelines& timelines();
 
   const PoolView& view_;
   const TrainingJob& newcomer_;
   std::vector<Kept> promised_;
+  QuotaRule quotas_;
   CapacityProfile profile_;
+  std::optional<CapacityProfile> room_;      // once it was asked for
   std::optional<FixedTimelines> timelines_;  // of promised_, in order, once they were asked for
   bool is_trimmed_ = false;  // jobs that are ahead have given back what they do not need
-  ReasonCode obstacle_ = ReasonCode::no_room;
+  Reason obstacle_{ReasonCode::no_room, 0};
 };
 
 }  // namespace weir::schedule

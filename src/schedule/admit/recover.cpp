@@ -28,7 +28,14 @@ Mended as_early_as_possible(const PoolView& view, JobId id, const CapacityProfil
                             std::span<const OtherTimeline> others) {
   const TrainingJob& job = view.state.job(id);
   const FillRules rules{view.now, view.config.slot, {}};
-  const SizePlan plan = fill_greedily(unpromised, to_fill(view, job), rules);
+  PromisedUse used{view.state, view.pool, view.now};
+  for (const JobId other : view.pool.active) {
+    const TrainingJob& promised = view.state.job(other);
+    if (other != id && promised.is_promised())
+      used.add(promised.tenant, promised.timeline, promised.timeline.end);
+  }
+  const SizePlan plan = fill_greedily(used.within(unpromised, job.tenant, QuotaRule::maxima),
+                                      to_fill(view, job), rules);
   auto timeline = arrange_one(plan, *job.sizes, usable_block(view, job), others, view.pool.closed);
   if (!timeline) timeline = Timeline{{}, view.now};  // it takes what is left over
   return {id, std::move(*timeline), Mended::Outcome::at_risk, plan.end};
@@ -38,7 +45,7 @@ Mended as_early_as_possible(const PoolView& view, JobId id, const CapacityProfil
 
 std::vector<Mended> mend_job(const PoolView& view, JobId id) {
   const TrainingJob& job = view.state.job(id);
-  Promises promises{view, job, id};
+  Promises promises{view, job, id, QuotaRule::maxima};
   std::vector<Mended> mended;
   if (auto promise = promises.promise_by(job.spec->deadline)) {
     for (auto& [other, timeline] : promise->revised) {
@@ -76,23 +83,28 @@ std::vector<Mended> mend_pool(const PoolView& view) {
   }
   std::sort(order.begin(), order.end());
   CapacityProfile profile{view.now, view.pool.gpus_up()};
+  PromisedUse used{view.state, view.pool, view.now};
   std::vector<SizePlan> plans;
   std::vector<JobId> jobs;
   for (const auto& [slack, id] : order) {
     const TrainingJob& job = view.state.job(id);
-    auto plan = fill(profile, to_fill(view, job), fill_rules(view));
+    auto plan = fill(used.within(profile, job.tenant, QuotaRule::maxima), to_fill(view, job),
+                     fill_rules(view));
     if (!plan) {
       late.push_back(id);
       continue;
     }
     subtract(profile, *plan, *job.sizes);
+    used.add(job.tenant, *plan, *job.sizes);
     plans.push_back(std::move(*plan));
     jobs.push_back(id);
   }
   for (const JobId id : late) {
     const TrainingJob& job = view.state.job(id);
-    plans.push_back(fill_greedily(profile, to_fill(view, job), {view.now, view.config.slot, {}}));
+    plans.push_back(fill_greedily(used.within(profile, job.tenant, QuotaRule::maxima),
+                                  to_fill(view, job), {view.now, view.config.slot, {}}));
     subtract(profile, plans.back(), *job.sizes);
+    used.add(job.tenant, plans.back(), *job.sizes);
     jobs.push_back(id);
   }
   const auto arrange_with = [&](bool may_overdraw) {

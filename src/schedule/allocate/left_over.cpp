@@ -23,9 +23,9 @@ constexpr Duration kHorizon = from_seconds(600);
 constexpr Duration kLentForAtLeast = from_seconds(60);
 constexpr std::int64_t kMorePercent = 150;
 
-// What one decision takes from jobs may start others, which take from others again. Each goes by a
-// strict order, so it ends; this many rounds have never been needed.
-constexpr int kMostRounds = 8;
+// Who got GPUs may have to give others back, and who gave way may start elsewhere. All goes by strict
+// orders, so it ends; tests/tenant_sweep.cpp has never seen more than a few rounds.
+constexpr int kMostRounds = 16;
 
 // GPU-time saved per GPU lent, as a fraction: rate gained per GPU, times what that work would cost
 // at the most expensive level of the job's own plan.
@@ -61,12 +61,12 @@ class LeftOvers {
   }
 
   std::vector<WantedBlock> run() {
-    for (const std::size_t i : keepers()) keep(shares_[i]);
+    keep_what_they_have();
     for (int round = 0; round < kMostRounds; ++round) {
-      has_evicted_ = false;
+      has_changed_ = false;
       start();
       grow();
-      if (!has_evicted_) break;
+      if (!has_changed_ || !has_ranks_) break;
     }
     std::vector<WantedBlock> wanted;
     for (const Share& share : shares_) {
@@ -128,16 +128,24 @@ class LeftOvers {
 
   static std::int32_t gpus_in(GpuBlock block) { return static_cast<std::int32_t>(block.size); }
 
-  // Where a quota became smaller than what its tenant has, the first keep theirs.
-  std::vector<std::size_t> keepers() const {
-    std::vector<std::size_t> order(shares_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    if (has_ranks_) {
-      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return shares_[a].priority() > shares_[b].priority();
+  // Where a quota became smaller than what its tenant has, the more important keep theirs.
+  void keep_what_they_have() {
+    std::vector<Share*> order;
+    for (Share& share : shares_) order.push_back(&share);
+    if (!has_ranks_) {
+      for (Share* share : order) keep(*share);
+      return;
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Share* a, const Share* b) { return a->priority() > b->priority(); });
+    // Who stays elsewhere leaves the GPUs of its promise to who is there.
+    for (std::size_t left = order.size() + 1; order.size() < left;) {
+      left = order.size();
+      std::erase_if(order, [&](Share* share) {
+        keep(*share);
+        return share->block == share->job->block;
       });
     }
-    return order;
   }
 
   // A job that has more than it was promised, or the same elsewhere, goes on if nobody else needs
@@ -147,7 +155,11 @@ class LeftOvers {
     if (present.is_none() || present == share.base || present.size < share.base.size) return;
     if (present.size > share.base.size && !may_borrow(share)) return;
     if (share.job->ready_at > now_ && !can_afford(share, share.job->ready_at)) return;
-    if (!ledger_.may_have(share.tenant(), gpus_in(present) - gpus_in(share.block))) return;
+    if (!ledger_.may_have(share.tenant(), gpus_in(present) - gpus_in(share.block))) {
+      const auto most = static_cast<std::uint64_t>(ledger_.maximum_of(share.tenant()));
+      share.gave_way = Reason{ReasonCode::over_quota, most};
+      return;
+    }
     if (is_free_for(share, present)) put(share, present);
   }
 
@@ -190,6 +202,7 @@ class LeftOvers {
       });
       std::reverse(line.begin(), line.end());  // the first is taken from the back
     }
+    if (has_ranks_) start_guaranteed(lines);
     while (!is_used_up()) {
       const auto next = next_line(lines);
       if (!next) break;
@@ -199,18 +212,27 @@ class LeftOvers {
     }
   }
 
-  // Whose turn it is: a tenant that is guaranteed what its first job needs, then the higher priority,
-  // then who has had less.
+  // Jobs that fit into what their tenants are guaranteed come first, also before more important ones
+  // that would have to borrow: who borrows may be sent away again.
+  void start_guaranteed(std::vector<std::vector<Share*>>& lines) {
+    for (std::uint32_t tenant = 0; tenant < lines.size(); ++tenant) {
+      std::vector<Share*>& line = lines[tenant];
+      for (std::size_t i = line.size(); i-- > 0 && ledger_.is_guaranteed(tenant, 1);) {
+        if (!ledger_.is_guaranteed(tenant, size_at(*line[i], 0).gpus)) continue;
+        start(*line[i]);
+        if (!line[i]->block.is_none()) line.erase(line.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+
+  // Whose turn it is: the higher priority, then who has had less.
   std::optional<std::uint32_t> next_line(const std::vector<std::vector<Share*>>& lines) const {
     std::optional<std::uint32_t> best;
-    const auto rank = [&](std::uint32_t tenant) {
-      const Share& first = *lines[tenant].back();
-      return std::pair{ledger_.is_guaranteed(tenant, size_at(first, 0).gpus), first.priority()};
-    };
+    const auto priority = [&](std::uint32_t tenant) { return lines[tenant].back()->priority(); };
     for (std::uint32_t tenant = 0; tenant < lines.size(); ++tenant) {
       if (lines[tenant].empty()) continue;
-      if (!best || rank(*best) < rank(tenant) ||
-          (rank(*best) == rank(tenant) && ledger_.goes_first(tenant, *best)))
+      if (!best || priority(*best) < priority(tenant) ||
+          (priority(*best) == priority(tenant) && ledger_.goes_first(tenant, *best)))
         best = tenant;
     }
     return best;
@@ -219,7 +241,10 @@ class LeftOvers {
   void start(Share& share) {
     if (!pays(share, 0) || !can_afford(share, 0)) return;
     const auto least = static_cast<std::uint32_t>(size_at(share, 0).gpus);
-    if (grows_to(share, least)) return;
+    if (grows_to(share, least)) {
+      has_changed_ = true;  // its tenant may have borrowed now, and others a claim
+      return;
+    }
     // A promised job has its time; others have only what is lent.
     if (share.job->is_promised() || trades(share, least, std::nullopt)) return;
     evict_for(share, least, Aim::start);
@@ -307,8 +332,10 @@ class LeftOvers {
       if (!pays(share, wish.level) || !can_afford(share, wish.level)) continue;
       const auto gpus = static_cast<std::uint32_t>(size_at(share, wish.level).gpus);
       if (grows_to(share, gpus) || trades(share, gpus, wish.value) ||
-          evict_for(share, gpus, Aim::growth))
+          evict_for(share, gpus, Aim::growth)) {
         wish_for_more(own, wish.share);
+        has_changed_ = true;  // whoever grew beyond its guarantee may have to give way now
+      }
     }
   }
 
@@ -387,6 +414,7 @@ class LeftOvers {
       put(from, {whole.first, whole.size / 2});
       if (grows_to(to, gpus)) {
         lenders_.erase(lender);
+        has_changed_ = true;  // the half may be more than was needed
         return true;
       }
       put(from, whole);
@@ -438,7 +466,7 @@ class LeftOvers {
       share.gave_way = Reason{code_of(victim.claim), to.id.value};
     }
     put(to, eviction->block);
-    has_evicted_ = true;
+    has_changed_ = true;
     return true;
   }
 
@@ -491,7 +519,11 @@ class LeftOvers {
     bool is_possible = std::all_of(owners.begin(), owners.end(), add);
     if (is_possible && !ledger_.may_have(to.tenant(), more) && aim == Aim::start)
       is_possible = frees_quota(to, more, owners, add);
-    is_possible = is_possible && !eviction.victims.empty() && ledger_.may_have(to.tenant(), more);
+    const bool sends_own_away =
+        std::any_of(given_up.begin(), given_up.end(),
+                    [&](const TenantGpus& each) { return each.tenant == to.tenant(); });
+    is_possible = is_possible && !eviction.victims.empty() && ledger_.may_have(to.tenant(), more) &&
+                  !(sends_own_away && ledger_.straddles(to.tenant(), more));
     for (const TenantGpus& each : given_up) ledger_.add(each.tenant, each.gpus);
     if (!is_possible) return std::nullopt;
     return eviction;
@@ -523,7 +555,7 @@ class LeftOvers {
 
   std::optional<Victim> as_victim(const Share& to, std::int32_t more, std::size_t index,
                                   GpuBlock block, Aim aim) {
-    const Share& share = shares_[index];
+    Share& share = shares_[index];
     if (share.block == share.base) return std::nullopt;  // promised
     const auto after = rest_of(share, block);
     if (!after) return std::nullopt;
@@ -531,7 +563,9 @@ class LeftOvers {
     // Who has GPUs does not send others away for being less important.
     if (aim == Aim::growth) wish.priority = std::min(wish.priority, share.priority());
     const Duration had = now_ - share.job->served.since;
-    const bool has_had_its_lease = share.block != share.job->block || had >= lease_;
+    const bool has_had_its_lease = share.block == share.job->block && had >= lease_;
+    // Who has GPUs can wait for more.
+    if (aim == Aim::growth && !has_had_its_lease) return std::nullopt;
     const Claim claim =
         ledger_.claim(wish, {share.tenant(), share.priority(),
                              gpus_in(share.block) - gpus_in(*after), has_had_its_lease});
@@ -539,22 +573,20 @@ class LeftOvers {
     return Victim{index, *after, claim};
   }
 
-  // What a job keeps when it leaves the block: what it was promised, or the largest of its sizes
-  // beside it. Nothing when its promise needs GPUs that others have by now.
-  std::optional<GpuBlock> rest_of(const Share& share, GpuBlock block) const {
-    if (share.job->is_promised()) {
-      if (share.base.is_none()) return kNoGpus;
-      const bool is_there = !share.base.overlaps(block) && is_free_or_of(share, share.base);
-      return is_there ? std::optional{share.base} : std::nullopt;
-    }
-    if (share.job->spec->in_one_piece) return kNoGpus;
-    for (int level = level_in(share, share.block); level-- > 0;) {
+  // What a job keeps when it leaves the block: the largest of its sizes beside it, or what it was
+  // promised. Nothing when its promise needs GPUs that others have by now.
+  std::optional<GpuBlock> rest_of(Share& share, GpuBlock block) const {
+    const bool may_shrink = !share.job->spec->in_one_piece;
+    for (int level = level_in(share, share.block); may_shrink && level-- > 0;) {
       const auto gpus = static_cast<std::uint32_t>(size_at(share, level).gpus);
+      if (gpus <= share.base.size || !can_afford(share, level)) break;
       for (std::uint32_t at = share.block.first; at + gpus <= share.block.end(); at += gpus) {
         if (!block.overlaps({at, gpus})) return GpuBlock{at, gpus};
       }
     }
-    return kNoGpus;
+    if (share.base.is_none()) return kNoGpus;
+    const bool is_there = !share.base.overlaps(block) && is_free_or_of(share, share.base);
+    return is_there ? std::optional{share.base} : std::nullopt;
   }
 
   bool is_free_or_of(const Share& share, GpuBlock block) const {
@@ -580,8 +612,8 @@ class LeftOvers {
   Duration lease_;
   BlockMap map_;
   TenantLedger ledger_;
-  bool has_ranks_ = false;  // there are tenants, or priorities
-  bool has_evicted_ = false;
+  bool has_ranks_ = false;    // there are tenants, or priorities
+  bool has_changed_ = false;  // in this round, so that another may find more to do
   std::vector<Share> shares_;
   std::vector<Lender> lenders_;
   // Tenant, priority and GPUs for which nobody makes room.

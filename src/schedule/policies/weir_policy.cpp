@@ -7,6 +7,7 @@
 #include "schedule/admit/margin.h"
 #include "schedule/admit/promises.h"
 #include "schedule/admit/recover.h"
+#include "schedule/admit/slots.h"
 #include "schedule/allocate/estimate.h"
 #include "schedule/allocate/left_over.h"
 
@@ -57,11 +58,25 @@ std::optional<Promise> in_place_of_a_giant(const PoolView& view, const TrainingJ
   return promise;
 }
 
+// When tenants may have to take turns, if several have jobs.
+Time next_turn(const PoolView& view) {
+  if (!view.state.tenants) return Time::max();
+  const auto is_of_another = [&](JobId id) {
+    return view.state.job(id).tenant != view.state.job(view.pool.active.front()).tenant;
+  };
+  const auto& active = view.pool.active;
+  if (std::none_of(active.begin(), active.end(), is_of_another)) return Time::max();
+  return slot_after(view.now + Duration{1}, view.state.tenants->lease);
+}
+
 }  // namespace
 
 Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
   const Time now = view.now;
   if (job.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
+  const std::int32_t most = PromisedUse{view.state, view.pool, now}.maximum_of(job.tenant);
+  if (job.sizes->front().gpus > most)
+    return Refusal{{ReasonCode::over_quota, static_cast<std::uint64_t>(most)}, std::nullopt};
   const auto without_promise = [&](Reason reason) {
     const Estimate expected = estimate(view, job);
     return NoPromise{reason, expected.start, expected.finish};
@@ -88,7 +103,7 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
     }
     refusal.reason =
         spared ? Reason{ReasonCode::spares_cheaper_jobs, static_cast<std::uint64_t>(*spared)}
-               : Reason{promises.obstacle(), 0};
+               : promises.obstacle();
   }
   if (job.spec->deadline_kind == DeadlineKind::soft) return without_promise(refusal.reason);
   if (view.config.makes_counter_offers) {
@@ -125,6 +140,7 @@ Allocation WeirPolicy::allocate(const PoolView& view) const {
     if (!job.is_promised()) continue;
     allocation.wake_up = std::min(allocation.wake_up, job.timeline.next_change(view.now));
   }
+  allocation.wake_up = std::min(allocation.wake_up, next_turn(view));
   return allocation;
 }
 

@@ -67,9 +67,28 @@ std::int64_t TenantLedger::excess(std::uint32_t tenant, std::int32_t more,
   return over;
 }
 
+std::int32_t TenantLedger::maximum_of(std::uint32_t tenant) const {
+  std::int32_t least = kNoMaximum;
+  for (auto at = static_cast<std::int32_t>(tenant); at != kNoParent;
+       at = tenants_[static_cast<std::size_t>(at)].parent)
+    least = std::min(least, tenants_[static_cast<std::size_t>(at)].maximum);
+  return least;
+}
+
 bool TenantLedger::is_guaranteed(std::uint32_t tenant, std::int32_t more) const {
   const Entry& entry = tenants_[tenant];
   return entry.held + more <= entry.guaranteed;
+}
+
+bool TenantLedger::straddles(std::uint32_t tenant, std::int32_t more) const {
+  const auto is_across = [&](const Branch& branch) {
+    return branch.held < branch.guaranteed && branch.held + more > branch.guaranteed;
+  };
+  if (is_across(own_branch_of(static_cast<std::int32_t>(tenant)))) return true;
+  for (auto at = static_cast<std::int32_t>(tenant); at != kNoParent;
+       at = tenants_[static_cast<std::size_t>(at)].parent)
+    if (is_across(branch_of(at))) return true;
+  return false;
 }
 
 TenantLedger::Branch TenantLedger::branch_of(std::int32_t at) const {
@@ -91,18 +110,32 @@ TenantLedger::Siblings TenantLedger::siblings(std::uint32_t one, std::uint32_t o
   const auto depth = [&](std::int32_t at) { return tenants_[static_cast<std::size_t>(at)].depth; };
   // Up to the same depth; the one that is above the other stands for its own jobs.
   while (depth(a) > depth(b)) {
-    if (parent(a) == b) return {branch_of(a), own_branch_of(b)};
+    if (parent(a) == b) return {branch_of(a), own_branch_of(b), kNoParent};
     a = parent(a);
   }
   while (depth(b) > depth(a)) {
-    if (parent(b) == a) return {own_branch_of(a), branch_of(b)};
+    if (parent(b) == a) return {own_branch_of(a), branch_of(b), b};
     b = parent(b);
   }
   while (a != b && parent(a) != parent(b)) {
     a = parent(a);
     b = parent(b);
   }
-  return {branch_of(a), branch_of(b)};
+  return {branch_of(a), branch_of(b), b};
+}
+
+bool TenantLedger::keeps_guarantees(std::uint32_t tenant, std::int32_t top,
+                                    std::int32_t given_up) const {
+  const auto keeps = [&](const Branch& branch) {
+    return branch.held > branch.guaranteed && branch.held - given_up >= branch.guaranteed;
+  };
+  if (!keeps(own_branch_of(static_cast<std::int32_t>(tenant)))) return false;
+  if (top == kNoParent) return true;
+  for (auto at = static_cast<std::int32_t>(tenant);;
+       at = tenants_[static_cast<std::size_t>(at)].parent) {
+    if (!keeps(branch_of(at))) return false;
+    if (at == top) return true;
+  }
 }
 
 WideInteger TenantLedger::served(const Branch& branch, std::int32_t more) const {
@@ -111,18 +144,19 @@ WideInteger TenantLedger::served(const Branch& branch, std::int32_t more) const 
 
 bool TenantLedger::goes_first(std::uint32_t a, std::uint32_t b) const {
   if (a == b) return false;
-  const auto [first, second] = siblings(a, b);
+  const auto [first, second, top] = siblings(a, b);
   return served(first, 0) * second.weight < served(second, 0) * first.weight;
 }
 
 Claim TenantLedger::claim(const Wish& wish, const Offer& offer) const {
   if (wish.tenant == offer.tenant)
     return offer.priority < wish.priority ? Claim::priority : Claim::none;
-  const auto [taker, giver] = siblings(wish.tenant, offer.tenant);
-  if (giver.held <= giver.guaranteed) return Claim::none;
+  const auto [taker, giver, top] = siblings(wish.tenant, offer.tenant);
+  // One GPU beyond is enough for who claims its own: a job cannot give up a part it does not have.
+  if (!keeps_guarantees(offer.tenant, top, std::min(offer.given_up, 1))) return Claim::none;
   if (taker.held + wish.more <= taker.guaranteed) return Claim::guaranteed;
   // Beyond guarantees only what was borrowed changes hands, or it would be claimed back at once.
-  if (giver.held - offer.given_up < giver.guaranteed) return Claim::none;
+  if (!keeps_guarantees(offer.tenant, top, offer.given_up)) return Claim::none;
   if (offer.priority != wish.priority)
     return offer.priority < wish.priority ? Claim::priority : Claim::none;
   const bool is_fair =

@@ -47,6 +47,8 @@ class TenantLedger {
   // By how many GPUs it would be over the limits above it, all added up.
   std::int64_t excess(std::uint32_t tenant, std::int32_t more,
                       std::span<const TenantGpus> given_up) const;
+  // The smallest maximum above it.
+  std::int32_t maximum_of(std::uint32_t tenant) const;
   // Whether it would still be within what it is guaranteed itself.
   bool is_guaranteed(std::uint32_t tenant, std::int32_t more) const;
   // Whose turn it is: `a` has had less for its weight, and has less, than `b`.
@@ -64,6 +66,11 @@ class TenantLedger {
     bool has_had_its_lease = true;  // without, it does not give way for fairness
   };
   Claim claim(const Wish& wish, const Offer& offer) const;
+
+  // Whether so many more would partly be guaranteed and partly borrowed, at any level. Such a job
+  // counts as borrowing, and who borrows sends nobody of its own tenant away who does not: it could
+  // itself be sent away next, and so on.
+  bool straddles(std::uint32_t tenant, std::int32_t more) const;
 
  private:
   struct Entry {
@@ -87,10 +94,14 @@ class TenantLedger {
   struct Siblings {
     Branch a;
     Branch b;
+    std::int32_t top_of_b = kNoParent;  // its place; none: b stands for its own jobs
   };
   Siblings siblings(std::uint32_t a, std::uint32_t b) const;
   Branch branch_of(std::int32_t entry) const;
   Branch own_branch_of(std::int32_t entry) const;
+  // Whether it, and all above it up to `top`, would still have what they are guaranteed, and now have
+  // more. Who is guaranteed GPUs in its own group loses none to other groups.
+  bool keeps_guarantees(std::uint32_t tenant, std::int32_t top, std::int32_t given_up) const;
   // GPU-time had, and GPUs held for one more lease.
   WideInteger served(const Branch& branch, std::int32_t more) const;
 
