@@ -563,9 +563,10 @@ class LeftOvers {
     // Who has GPUs does not send others away for being less important.
     if (aim == Aim::growth) wish.priority = std::min(wish.priority, share.priority());
     const Duration had = now_ - share.job->served.since;
-    const bool has_had_its_lease = share.block == share.job->block && had >= lease_;
-    // Who has GPUs can wait for more.
-    if (aim == Aim::growth && !has_had_its_lease) return std::nullopt;
+    const bool is_there = share.block == share.job->block;
+    const bool has_had_its_lease = is_there && had >= lease_;
+    // Who has GPUs can wait for more, unless the other has not even begun.
+    if (aim == Aim::growth && is_there && !has_had_its_lease) return std::nullopt;
     const Claim claim =
         ledger_.claim(wish, {share.tenant(), share.priority(),
                              gpus_in(share.block) - gpus_in(*after), has_had_its_lease});
