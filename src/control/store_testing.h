@@ -92,7 +92,25 @@ class RandomWorld {
     spec.asked_gpus = 1 << rng_.below(4);
     spec.is_rigid = rng_.below(6) == 0;
     if (rng_.below(2) == 0) spec.margin = (spec.deadline - now_) / 20;
+    if (rng_.below(3) > 0) spec.tenant = std::string(1, static_cast<char>('a' + rng_.below(4)));
+    if (rng_.below(4) == 0) spec.priority = static_cast<std::int32_t>(rng_.below(7)) - 3;
     return spec;
+  }
+
+  // Some of them are refused, and some take all tenants away.
+  TenantTable any_table() {
+    TenantTable table;
+    for (std::uint64_t i = rng_.below(4); i > 0; --i) {
+      const auto guaranteed = static_cast<std::int32_t>(rng_.below(4));
+      const auto place = static_cast<std::int32_t>(table.tenants.size());
+      table.tenants.push_back(
+          {std::string(1, static_cast<char>('a' + i)),
+           static_cast<std::int32_t>(rng_.below(static_cast<std::uint64_t>(place) + 1)) - 1,
+           static_cast<std::int64_t>(1 + rng_.below(3)),
+           {{PoolIndex{0}, guaranteed, guaranteed + static_cast<std::int32_t>(rng_.below(9))}}});
+    }
+    table.lease = from_seconds(60);
+    return table;
   }
 
   JobId some_job(const schedule::TrainingState& state) {
@@ -144,6 +162,8 @@ class RandomWorld {
       case 15:
         if (rng_.below(4) > 0) return TimerFired{};
         return curve_number(3);
+      case 16:
+        return TenantsChanged{any_table()};
     }
   }
 
@@ -189,6 +209,9 @@ inline std::string difference(const schedule::State& a, const schedule::State& b
     return "the number of jobs";
   if (!(left.rescale_cost == right.rescale_cost) || left.size_rule != right.size_rule)
     return "the rescale cost or size rule";
+  if ((left.tenants == nullptr) != (right.tenants == nullptr) ||
+      (left.tenants && !(*left.tenants == *right.tenants)))
+    return "the tenants";
   for (std::size_t i = 0; i < left.jobs.size(); ++i) {
     if (!(a.jobs[i] == b.jobs[i])) return "the entry of job " + std::to_string(i + 1);
     schedule::TrainingJob one = left.jobs[i];
@@ -205,6 +228,7 @@ inline std::string difference(const schedule::State& a, const schedule::State& b
     const schedule::PoolState& one = left.pools[i];
     const schedule::PoolState& other = right.pools[i];
     if (one.active != other.active) return "the active jobs";
+    if (one.usage != other.usage) return "what tenants have used";
     if (!(one.closed == other.closed)) return "the closed slots";
     if (one.is_up != other.is_up || one.foreign != other.foreign) return "nodes";
     if (one.arrivals != other.arrivals || one.arrivals_seen != other.arrivals_seen ||

@@ -210,6 +210,9 @@ class PoolUnderTest {
   }
   JobId latest() const { return JobId{state_.next_job().value - 1}; }
 
+  // As it is now, for later.
+  TrainingState copy_of_state() { return state_.fork().training; }
+
   TrainingConfig config;
 
  private:

@@ -188,7 +188,8 @@ TEST(TrainingPolicies, InRoundsTakeTurnsAlsoWhenTheTimerFiresALittleLate) {
   }
 }
 
-// A decision is made on everything there is to know; without news it stands.
+// A decision is made on everything there is to know; without news it stands. Only a job that had to move
+// is news: it is done later than before, and policies that look at that may prefer another now.
 RC_GTEST_PROP(TrainingPolicies, OfFixedSizesChangeNothingWhenAskedAgain, ()) {
   const std::vector<std::string_view> names{"tiresias", "themis", "gandiva", "srtf", "fifo"};
   PoolUnderTest pool{*rc::gen::elementOf(names), between(1, 4), 8, any_cost()};
@@ -201,8 +202,13 @@ RC_GTEST_PROP(TrainingPolicies, OfFixedSizesChangeNothingWhenAskedAgain, ()) {
                     .asks_for(between(1, 9))
                     .iterations(between(1, 100'000)),
                 now);
-    pool.decide(now);
-    RC_ASSERT(all_of<JobResized>(pool.decide(now)).empty());
+    bool has_moved = false;
+    const TrainingState before = pool.copy_of_state();
+    for (const JobResized& resized : all_of<JobResized>(pool.decide(now)))
+      has_moved =
+          has_moved || (!before.job(resized.job).block.is_none() && !resized.block.is_none());
+    const auto again = all_of<JobResized>(pool.decide(now));
+    RC_ASSERT(has_moved || again.empty());
   }
 }
 

@@ -58,14 +58,21 @@ std::optional<Promise> in_place_of_a_giant(const PoolView& view, const TrainingJ
   return promise;
 }
 
-// When tenants may have to take turns, if several have jobs.
+// When tenants may have to take turns, if several have jobs and somebody wants more.
 Time next_turn(const PoolView& view) {
-  if (!view.state.tenants) return Time::max();
+  if (!view.state.tenants || view.pool.active.empty()) return Time::max();
   const auto is_of_another = [&](JobId id) {
     return view.state.job(id).tenant != view.state.job(view.pool.active.front()).tenant;
   };
+  const auto wants_more = [&](JobId id) {
+    const TrainingJob& job = view.state.job(id);
+    return !job.sizes->empty() &&
+           static_cast<std::int32_t>(job.block.size) < job.sizes->back().gpus;
+  };
   const auto& active = view.pool.active;
-  if (std::none_of(active.begin(), active.end(), is_of_another)) return Time::max();
+  if (std::none_of(active.begin(), active.end(), is_of_another) ||
+      std::none_of(active.begin(), active.end(), wants_more))
+    return Time::max();
   return slot_after(view.now + Duration{1}, view.state.tenants->lease);
 }
 
