@@ -24,31 +24,12 @@ namespace {
 
 using Node = JobTree::Node;
 
-constexpr std::array<std::string_view, 25> kFields{"name",
-                                                   "tenant",
-                                                   "command",
-                                                   "directory",
-                                                   "environment",
-                                                   "iterations",
-                                                   "model",
-                                                   "batch",
-                                                   "throughput",
-                                                   "profile",
-                                                   "rigid",
-                                                   "duration",
-                                                   "gpus",
-                                                   "deadline",
-                                                   "kind",
-                                                   "ranks",
-                                                   "retries",
-                                                   "grace",
-                                                   "announce",
-                                                   "hang_after",
-                                                   "memory",
-                                                   "progress_line",
-                                                   "reports_progress",
-                                                   "warm_start",
-                                                   "count"};
+constexpr std::array<std::string_view, 26> kFields{
+    "name",       "tenant",   "priority",   "command",    "directory",     "environment",
+    "iterations", "model",    "batch",      "throughput", "profile",       "rigid",
+    "duration",   "gpus",     "deadline",   "kind",       "ranks",         "retries",
+    "grace",      "announce", "hang_after", "memory",     "progress_line", "reports_progress",
+    "warm_start", "count"};
 constexpr std::size_t kFieldsOfJson = kFields.size() - 1;  // a file's `count` stands last
 constexpr std::array<std::string_view, 1> kFileFields{"jobs"};
 
@@ -177,6 +158,8 @@ class JobReader {
     job_.name = name.value_or("");
     job_.tenant = fields_.get("tenant", JobTree::is_text, kTenantRule, text_that(is_tenant_name))
                       .value_or("");
+    job_.priority = static_cast<std::int32_t>(
+        fields_.integer("priority", -kHighestPriority, kHighestPriority).value_or(0));
     read_command();
     read_directory();
     read_environment();
@@ -616,7 +599,7 @@ std::span<const std::string_view> job_field_names() {
 }
 
 Result<JobDocument> read_job_json(std::string_view text, std::string source_name) {
-  const auto tree = JobTree::from_json(text, std::move(source_name));
+  const auto tree = JobTree::from_json(text, std::move(source_name), kMaxJobJsonDepth);
   if (!tree) return tl::unexpected(tree.error());
   return read_only_job(*tree);
 }
@@ -653,6 +636,7 @@ std::string write_job_json(const JobDocument& job) {
     ObjectWriter object{out};
     object.text("name", job.name);
     if (!job.tenant.empty()) object.text("tenant", job.tenant);
+    if (job.priority != 0) object.number("priority", job.priority);
     object.key("command");
     append_list(out, job.launch.command);
     if (!job.launch.directory.empty()) object.text("directory", job.launch.directory);

@@ -5,6 +5,7 @@
 //
 //   name: bert                       # 1 to 128 letters, digits, - _ . and not only digits
 //   tenant: vision                   # the group it belongs to; default: of whoever submits it
+//   priority: 10                     # -1000 to 1000, default 0: larger ones go first within a tenant
 //   command: [python3, train.py]     # or one text, which /bin/sh -c runs
 //   directory: /srv/bert        # absolute; `weir submit` fills in where it is called
 //   environment: {LR: "0.1"}
@@ -66,6 +67,7 @@ inline constexpr std::size_t kMaxEnvironmentEntries = 256;
 inline constexpr std::size_t kMaxEnvironmentBytes = std::size_t{128} << 10;
 inline constexpr std::size_t kLongestPath = 4095;
 inline constexpr std::int32_t kMostRetries = 10'000;
+inline constexpr std::int32_t kHighestPriority = 1000;  // the lowest is as far below 0
 inline constexpr Duration kLongestGrace = from_seconds(86'400);
 inline constexpr std::size_t kMostJobsPerFile = 10'000;
 
@@ -74,7 +76,8 @@ struct JobDocument {
   using Deadline = std::variant<std::monostate, Duration, Time>;
 
   std::string name;
-  std::string tenant;  // empty: nobody said; the server decides
+  std::string tenant;         // empty: nobody said; the server decides
+  std::int32_t priority = 0;  // a larger one goes first
   bool is_training = false;
   CurveKey curve;                    // of a training job
   std::int64_t iterations = 0;       // of a training job

@@ -157,6 +157,18 @@ TEST(JobDocument, ACommandThatIsTorchrunIsToldHowManyRanks) {
               HasSubstr("weir says how many"));
 }
 
+TEST(JobDocument, APriorityIsAWholeNumberOnBothSidesOfZero) {
+  EXPECT_EQ(from_yaml("{name: a, priority: -1000, command: [x]}")->front().priority, -1000);
+  EXPECT_EQ(from_yaml("{name: a, priority: 1000, command: [x]}")->front().priority, 1000);
+  EXPECT_EQ(from_yaml("{name: a, command: [x]}")->front().priority, 0);
+  for (const char* wrong : {"1001", "-1001", "1.5", "high", "--1", "[]"}) {
+    EXPECT_THAT(
+        mistakes_of(from_yaml(fmt::format("{{name: a, priority: {}, command: [x]}}", wrong))),
+        HasSubstr("expected an integer from -1000 to 1000"))
+        << wrong;
+  }
+}
+
 TEST(JobDocument, ATenantIsAPlainName) {
   const auto jobs = from_yaml("{name: a, tenant: vision-2, command: [x]}");
   ASSERT_TRUE(jobs) << mistakes_of(jobs);
@@ -211,7 +223,7 @@ TEST(JobDocument, NamesAllMistakesAtOnce) {
   EXPECT_THAT(
       mistakes_in(from_yaml("nmae: x\ncommand: []\ngpus: two\nretries: -1\nkind: firm\n")),
       ElementsAre(
-          HasSubstr("job.yaml:1: field is \"nmae\", expected one of name, tenant, command,"),
+          HasSubstr("job.yaml:1: field is \"nmae\", expected one of name, tenant, priority, "),
           HasSubstr("job.yaml:2: command is \"an empty list\""),
           HasSubstr("job.yaml:3: gpus is \"two\", expected an integer from 1 to 65536"),
           HasSubstr("job.yaml:5: kind is \"firm\", expected hard or soft"),
@@ -339,6 +351,7 @@ JobDocument any_job() {
   job.launch.command.insert(job.launch.command.begin(), "program");
   if (*rc::gen::arbitrary<bool>())
     job.tenant = *rc::gen::element<std::string>("t", "a.b-c_9", "9", "default");
+  job.priority = *rc::gen::inRange(-kHighestPriority, kHighestPriority + 1);
   if (*rc::gen::arbitrary<bool>()) job.launch.directory = "/" + *any_name("ab /");
   for (const auto& name : *rc::gen::container<std::vector<std::string>>(
            rc::gen::element<std::string>("A", "B_1", "_c", "LR"))) {

@@ -13,10 +13,10 @@
 namespace weir::formats {
 
 JobFields::JobFields(const JobTree& tree, const Node& map, std::span<const std::string_view> keys,
-                     Diagnostics& mistakes)
+                     Diagnostics& mistakes, std::string_view what)
     : tree_{tree}, map_{map}, mistakes_{mistakes} {
   if (map.kind != JobTree::Kind::map) {
-    note(map, "job", JobTree::describe(map),
+    note(map, std::string{what}, JobTree::describe(map),
          fmt::format("a map with some of the fields {}", fmt::join(keys, ", ")));
     return;
   }
@@ -54,7 +54,7 @@ std::optional<std::int64_t> JobFields::integer(std::string_view key, std::int64_
                                                std::int64_t most) const {
   return get(key, JobTree::is_number, fmt::format("an integer from {} to {}", least, most),
              [&](std::string_view text) -> std::optional<std::int64_t> {
-               const auto number = parse_count(text);
+               const auto number = parse_integer(text);
                return number && *number >= least && *number <= most ? number : std::nullopt;
              });
 }

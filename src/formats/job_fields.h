@@ -20,10 +20,10 @@ class JobFields {
   using Node = JobTree::Node;
   using KindTest = bool (*)(const Node&);
 
-  // Notes when the node is no map, and every key that is unknown or given twice. Requires: tree,
-  // keys and mistakes outlive it.
+  // Notes when the node is no map, and every key that is unknown or given twice. `what` names the map
+  // in messages. Requires: tree, keys and mistakes outlive it.
   JobFields(const JobTree& tree, const Node& map, std::span<const std::string_view> keys,
-            Diagnostics& mistakes);
+            Diagnostics& mistakes, std::string_view what = "job");
 
   bool is_usable() const { return is_usable_; }
   bool has(std::string_view key) const { return find(key) != nullptr; }

@@ -40,6 +40,8 @@ TEST(JobSchema, HasTheLimitsOfTheReader) {
   const Json fields = schema()["properties"];
   EXPECT_EQ(fields["name"]["maxLength"], kLongestJobName);
   EXPECT_EQ(fields["tenant"]["maxLength"], kLongestTenantName);
+  EXPECT_EQ(fields["priority"]["maximum"], kHighestPriority);
+  EXPECT_EQ(fields["priority"]["minimum"], -kHighestPriority);
   EXPECT_EQ(fields["directory"]["maxLength"], kLongestPath);
   EXPECT_EQ(fields["environment"]["maxProperties"], kMaxEnvironmentEntries);
   EXPECT_EQ(fields["environment"]["propertyNames"]["maxLength"], kLongestName);

@@ -70,7 +70,7 @@ bool JobTree::add_json(JsonCursor& json, std::string_view key) {
   return !json.is_broken();
 }
 
-Result<JobTree> JobTree::from_json(std::string_view text, std::string source_name) {
+Result<JobTree> JobTree::from_json(std::string_view text, std::string source_name, int max_depth) {
   if (text.size() > kMaxJobJsonBytes) {
     return bad_input(Diagnostic{std::move(source_name), 0, "text", "longer than 1 MiB",
                                 "at most 1 MiB of JSON"});
@@ -79,7 +79,7 @@ Result<JobTree> JobTree::from_json(std::string_view text, std::string source_nam
   tree.source_name_ = std::move(source_name);
   tree.text_ = text;
   tree.nodes_.reserve(32);
-  JsonCursor json{text, kMaxJobJsonDepth};
+  JsonCursor json{text, max_depth};
   if (tree.add_json(json, {}) && json.at_end()) return tree;
   const std::string expected =
       json.is_broken() ? std::string{json.why()} : std::string{"nothing after the document"};

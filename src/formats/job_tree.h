@@ -32,7 +32,7 @@ class JobTree {
   };
 
   // Requires: the text outlives the tree.
-  static Result<JobTree> from_json(std::string_view text, std::string source_name);
+  static Result<JobTree> from_json(std::string_view text, std::string source_name, int max_depth);
   // Requires: the document outlives the tree.
   static JobTree from_yaml(const YamlDocument& document);
 

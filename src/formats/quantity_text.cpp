@@ -90,6 +90,12 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return value;
 }
 
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  if (!text.starts_with('-')) return parse_count(text);
+  const auto number = parse_count(text.substr(1));
+  return number ? std::optional{-*number} : std::nullopt;
+}
+
 std::optional<std::int64_t> parse_decimal(std::string_view text, int decimals) {
   return parse_multiple(text, power_of_ten(decimals));
 }

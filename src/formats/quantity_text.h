@@ -18,6 +18,9 @@ namespace weir::formats {
 // A whole number without sign or spaces; nothing when it is no number or above int64.
 std::optional<std::int64_t> parse_count(std::string_view text);
 
+// The same, with a minus before it or without.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
 // "2.5" with 3 decimals is 2500; nothing when more decimals than that would be needed, on overflow,
 // and for signs and exponents. Requires: 0 <= decimals <= 18.
 std::optional<std::int64_t> parse_decimal(std::string_view text, int decimals);

@@ -35,6 +35,10 @@ TEST(QuantityText, RefusesSignsSpacesExponentsAndWords) {
   }
   EXPECT_EQ(parse_count("-1"), std::nullopt);
   EXPECT_EQ(parse_count("1.0"), std::nullopt);
+  EXPECT_EQ(parse_integer("-12"), -12);
+  EXPECT_EQ(parse_integer("12"), 12);
+  EXPECT_EQ(parse_integer("--1"), std::nullopt);
+  EXPECT_EQ(parse_integer("-"), std::nullopt);
 }
 
 TEST(QuantityText, ReadsMemoryInBinaryUnits) {

@@ -14,6 +14,7 @@
 
 #include "formats/file_title.h"
 #include "formats/input_ranges.h"
+#include "formats/job_document.h"
 #include "formats/known_curves.h"
 #include "formats/plain_name.h"
 #include "formats/quantity_text.h"
@@ -26,9 +27,9 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kTopKeys{"workload", "jobs"};
 constexpr std::array<std::string_view, 1> kWorkloadKeys{"name"};
-constexpr std::array<std::string_view, 11> kJobKeys{"name",       "count",  "model",    "batch",
-                                                    "iterations", "submit", "deadline", "kind",
-                                                    "gpus",       "rigid",  "duration"};
+constexpr std::array<std::string_view, 13> kJobKeys{
+    "name",   "tenant",   "priority", "count", "model", "batch",   "iterations",
+    "submit", "deadline", "kind",     "gpus",  "rigid", "duration"};
 
 constexpr std::string_view kTimeRule =
     "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
@@ -65,6 +66,10 @@ std::optional<bool> parse_truth(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
   return std::nullopt;
+}
+
+std::optional<std::string_view> tenant_name(std::string_view text) {
+  return is_tenant_name(text) ? std::optional{text} : std::nullopt;
 }
 
 std::optional<Duration> parse_stated(std::string_view text) {
@@ -115,6 +120,9 @@ class TrainingReader {
   void read_job(const YamlFields& fields) {
     TrainingArrival job;
     const auto name = fields.require("name", kPlainNameRule, plain_name);
+    job.spec.tenant = fields.get("tenant", kTenantRule, tenant_name).value_or("");
+    job.spec.priority = static_cast<std::int32_t>(
+        fields.integer("priority", -kHighestPriority, kHighestPriority).value_or(0));
     const Curve* curve = read_curve(fields, job.spec);
     const auto iterations = fields.integer("iterations", 1, kMostIterations);
     if (!fields.has("iterations")) {
@@ -266,6 +274,8 @@ void write_job(std::ostream& out, const TrainingArrival& job, TimeKind kind) {
   out << "  - {name: " << yaml_scalar(spec.name) << ", model: " << yaml_scalar(spec.curve.model);
   if (spec.curve.global_batch != 0) out << ", batch: " << spec.curve.global_batch;
   out << ", iterations: " << spec.iterations;
+  if (!spec.tenant.empty()) out << ", tenant: " << yaml_scalar(spec.tenant);
+  if (spec.priority != 0) out << ", priority: " << spec.priority;
   if (spec.asked_gpus != 1 || spec.is_rigid) out << ", gpus: " << spec.asked_gpus;
   if (spec.is_rigid) out << ", rigid: true";
   if (job.stated_duration != Duration{0})

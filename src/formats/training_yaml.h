@@ -10,6 +10,8 @@
 //     - {name: old, model: resnet50, batch: 256, iterations: 9000, gpus: 8, rigid: true}
 //
 //   name        of one job only; `count: 9` makes sweep-1 to sweep-9
+//   tenant      the group it belongs to (tenants_yaml.h); without it, the default one
+//   priority    -1000 to 1000, default 0: larger ones go first
 //   model       and batch, the global one: the pair must have a throughput curve; a model that was
 //               measured without a batch has none here either
 //   iterations  1 to 10000000000

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "formats/domain_generators_testing.h"
+#include "formats/job_document.h"
 #include "formats/temporary_file_testing.h"
 
 namespace weir::formats {
@@ -102,8 +103,8 @@ TEST(TrainingYaml, ReportsEveryMistakeAtOnce) {
       "is true: 1, 8\n"
       "dir/night.yaml:6: iterations is missing, expected an integer from 1 to 10000000000\n"
       "dir/night.yaml:6: gpus is missing, expected the GPUs it runs on, because rigid is true\n"
-      "dir/night.yaml:7: key is \"modle\", expected one of name, count, model, batch, iterations, "
-      "submit, deadline, kind, gpus, rigid, duration; did you mean model?\n"
+      "dir/night.yaml:7: key is \"modle\", expected one of name, tenant, priority, count, model, "
+      "batch, iterations, submit, deadline, kind, gpus, rigid, duration; did you mean model?\n"
       "dir/night.yaml:7: name is missing, expected a name of 1 to 253 bytes, UTF-8 without control "
       "characters\n"
       "dir/night.yaml:7: batch is \"-1\", expected an integer from 0 to 1000000000\n"
@@ -190,6 +191,8 @@ TrainingWorkload any_training(const CurveBook& book) {
     }
     spec.asked_gpus = *rc::gen::element(1, 3, 8, kMostGpusPerJob);
     spec.is_rigid = curve->second.rate_at(spec.asked_gpus).value > 0 && *rc::gen::arbitrary<bool>();
+    spec.tenant = *rc::gen::element<std::string>("", "vision", "9", "null", "a.b-c_1");
+    spec.priority = *rc::gen::inRange(-kHighestPriority, kHighestPriority + 1);
     job.stated_duration = Duration{*rc::gen::inRange<std::int64_t>(0, most)};
   }
   return workload;

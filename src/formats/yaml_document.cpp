@@ -275,7 +275,7 @@ std::optional<std::int64_t> YamlFields::integer(std::string_view key, std::int64
                                                 std::int64_t most) const {
   return get(key, fmt::format("an integer from {} to {}", least, most),
              [&](std::string_view text) -> std::optional<std::int64_t> {
-               const auto number = parse_count(text);
+               const auto number = parse_integer(text);
                return number && *number >= least && *number <= most ? number : std::nullopt;
              });
 }
