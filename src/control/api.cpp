@@ -214,6 +214,8 @@ transport::Router Api::router() {
   router.add("POST", "/v1/nodes/{node}/undrain", [this](Request request, Responder responder) {
     change_node(std::move(request), std::move(responder), false);
   });
+  route("GET", "/v1/tenants", &Api::tenants);
+  route("PUT", "/v1/tenants", &Api::change_tenants);
   route("GET", "/v1/events", &Api::events);
   route("GET", "/v1/log", &Api::log);
   route("POST", "/v1/backup", &Api::backup);

@@ -370,6 +370,8 @@ void Controller::run() {
             cancel->answer({true, trouble_});
           } else if (auto* node = std::get_if<NodeItem>(&item)) {
             node->answer({true, false, {}});
+          } else if (auto* tenants = std::get_if<TenantsItem>(&item)) {
+            tenants->answer(tl::unexpected<Error>(error));
           } else if (auto* report = std::get_if<RunReport>(&item)) {
             unprocessed_.push_back(*report);
           } else if (auto* look = std::get_if<LookItem>(&item)) {

@@ -76,6 +76,8 @@ class Controller final : public LiveLoop, public EngineListener {
   void what_if(WhatIfQuestion question, std::function<void(Result<WhatIfAnswer>)> answer) override;
   void counterfactuals(JobId job, formats::JobDocument document,
                        std::function<void(Result<ShownCounterfactuals>)> answer) override;
+  void tenants(std::function<void(Result<ShownTenants>)> answer) override;
+  void change_tenants(TenantTable table, std::function<void(Result<ShownTenants>)> answer) override;
   void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
   void overview(std::function<void(std::optional<Overview>)> answer) override;
   void backup(std::string file, std::function<void(Result<void>)> answer) override;
@@ -90,6 +92,7 @@ class Controller final : public LiveLoop, public EngineListener {
   Time wall_time() const override { return clocks_->wall(); }
   std::optional<NodeId> node_named(std::string_view name) const override;
   std::string policy() const override { return config_.policy; }
+  const Cluster* cluster() const override { return &config_.cluster; }
   const Recovery& recovery() const { return recovered_; }
 
  private:
@@ -106,6 +109,10 @@ class Controller final : public LiveLoop, public EngineListener {
     bool is_drain = true;
     std::function<void(NodeAnswer)> answer;
   };
+  struct TenantsItem {
+    TenantTable table;
+    std::function<void(Result<ShownTenants>)> answer;
+  };
   // Something to do on the loop's thread that changes nothing. Refused while the core is ahead of what
   // could be stored.
   struct LookItem {
@@ -116,7 +123,8 @@ class Controller final : public LiveLoop, public EngineListener {
     std::uint64_t entry = 0;
     std::string bytes;
   };
-  using Item = std::variant<SubmitItem, CancelItem, NodeItem, RunReport, LookItem, SnapshotItem>;
+  using Item = std::variant<SubmitItem, CancelItem, NodeItem, RunReport, LookItem, SnapshotItem,
+                            TenantsItem>;
 
   struct LiveJob {
     JobStatus status;
@@ -172,6 +180,7 @@ class Controller final : public LiveLoop, public EngineListener {
   void process(RunReport& report);
   void process(LookItem& item);
   void process(SnapshotItem& item);
+  void process(TenantsItem& item);
   void handle_end(LiveJob& job, const RunReport& report, const RunEnded& end);
   void handle_progress(LiveJob& job, const RunProgress& progress);
   bool may_try_again(LiveJob& job, const RunEnded& end) const;
@@ -194,6 +203,7 @@ class Controller final : public LiveLoop, public EngineListener {
   void note_change(LiveJob& job, const ChangeTimes& times);
   GpuModelId gpu_of(PoolIndex pool) const;
   void show_speeds(const CurveAdopted& adopted);
+  ShownTenants shown_tenants() const;
   ClusterFigures figures();
   double gpus_fragmented();
   std::uint32_t largest_block() const;

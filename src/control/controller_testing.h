@@ -260,6 +260,16 @@ class Rig {
              : controller_->undrain(node, waiting.callback());
     return waiting.get();
   }
+  Result<ShownTenants> change_tenants(const TenantTable& table) {
+    Waiting<Result<ShownTenants>> waiting;
+    controller_->change_tenants(table, waiting.callback());
+    return waiting.get();
+  }
+  Result<ShownTenants> tenants() {
+    Waiting<Result<ShownTenants>> waiting;
+    controller_->tenants(waiting.callback());
+    return waiting.get();
+  }
   std::vector<NodeUse> nodes() {
     Waiting<std::vector<NodeUse>> waiting;
     controller_->nodes(waiting.callback());

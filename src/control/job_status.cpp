@@ -36,6 +36,7 @@ class Follower {
   void operator()(const TrainingAccepted& made) {
     status_.job = made.job;
     status_.name = made.spec->name;
+    status_.priority = made.spec->priority;
     status_.submitted = wall(record_.at);
     status_.deadline_kind = made.spec->deadline_kind;
     if (status_.deadline_kind != DeadlineKind::none) status_.deadline = wall(made.spec->deadline);
@@ -261,6 +262,7 @@ JobStatus status_from(const nlohmann::json& json) {
   status.job = JobId{json.at("id").get<std::uint64_t>()};
   status.name = json.at("name").get<std::string>();
   status.tenant = json.value("tenant", std::string{});
+  status.priority = json.value("priority", 0);
   const auto phase = std::find(kPhases.begin(), kPhases.end(),
                                std::string_view{json.at("phase").get_ref<const std::string&>()});
   status.phase = static_cast<ShownPhase>(phase - kPhases.begin());
@@ -348,6 +350,7 @@ std::string to_json(const JobStatus& status) {
   object.number("id", static_cast<std::int64_t>(status.job.value));
   object.text("name", status.name);
   if (!status.tenant.empty()) object.text("tenant", status.tenant);
+  if (status.priority != 0) object.number("priority", status.priority);
   object.text("phase", to_string(status.phase));
   object.time("submitted", status.submitted);
   if (status.deadline_kind != DeadlineKind::none) {

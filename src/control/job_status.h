@@ -48,6 +48,7 @@ struct JobStatus {
   JobId job;
   std::string name;
   std::string tenant;  // empty: the default one
+  std::int32_t priority = 0;
   ShownPhase phase = ShownPhase::queued;
   Time submitted;
   DeadlineKind deadline_kind = DeadlineKind::none;

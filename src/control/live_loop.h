@@ -14,10 +14,15 @@
 #include "control/cluster_history.h"
 #include "control/dry_run.h"
 #include "control/store.h"
+#include "control/tenant_figures.h"
 #include "control/what_if.h"
+#include "domain/cluster.h"
 #include "formats/job_document.h"
 
 namespace weir::control {
+
+// The policy that gives tenants their shares.
+inline constexpr std::string_view kSharingPolicy = "weir";
 
 struct Submission {
   formats::JobDocument document;
@@ -101,6 +106,10 @@ class LiveLoop {
   // `document` is what the job was submitted with.
   virtual void counterfactuals(JobId job, formats::JobDocument document,
                                std::function<void(Result<ShownCounterfactuals>)> answer) = 0;
+  virtual void tenants(std::function<void(Result<ShownTenants>)> answer) = 0;
+  // What is adopted is durable. An error of the kind unavailable: not now; of any other: not here.
+  virtual void change_tenants(TenantTable table,
+                              std::function<void(Result<ShownTenants>)> answer) = 0;
   virtual void nodes(std::function<void(std::vector<NodeUse>)> answer) = 0;  // none: unavailable
   virtual void overview(
       std::function<void(std::optional<Overview>)> answer) = 0;  // none: unavailable
@@ -114,6 +123,8 @@ class LiveLoop {
   virtual Time wall_time() const = 0;
   virtual std::optional<NodeId> node_named(std::string_view name) const = 0;
   virtual std::string policy() const = 0;
+  // What it decides about; null when it only watches.
+  virtual const Cluster* cluster() const { return nullptr; }
 
   // Of a loop that only watches: none of the changes above is possible.
   virtual bool is_observing() const { return false; }

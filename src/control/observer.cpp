@@ -589,5 +589,11 @@ void Observer::counterfactuals(JobId, formats::JobDocument,
                                std::function<void(Result<ShownCounterfactuals>)> answer) {
   answer(only_observes());
 }
+void Observer::tenants(std::function<void(Result<ShownTenants>)> answer) {
+  answer(only_observes());
+}
+void Observer::change_tenants(TenantTable, std::function<void(Result<ShownTenants>)> answer) {
+  answer(only_observes());
+}
 
 }  // namespace weir::control

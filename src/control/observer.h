@@ -57,6 +57,8 @@ class Observer final : public LiveLoop {
   void what_if(WhatIfQuestion question, std::function<void(Result<WhatIfAnswer>)> answer) override;
   void counterfactuals(JobId job, formats::JobDocument document,
                        std::function<void(Result<ShownCounterfactuals>)> answer) override;
+  void tenants(std::function<void(Result<ShownTenants>)> answer) override;
+  void change_tenants(TenantTable table, std::function<void(Result<ShownTenants>)> answer) override;
 
   void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
   void overview(std::function<void(std::optional<Overview>)> answer) override;

@@ -64,6 +64,8 @@ Result<TrainingSpec> training_spec(const formats::JobDocument& document,
   Diagnostics mistakes;
   TrainingSpec spec;
   spec.name = document.name;
+  spec.tenant = document.tenant;
+  spec.priority = document.priority;
   spec.asked_gpus = document.gpus;
   spec.is_rigid = document.is_rigid || !document.is_training;
   // A training job goes on from its checkpoint; of another program nobody knows that it can.

@@ -47,6 +47,13 @@ TEST_F(SubmissionSpec, AnyProgramTakesItsTimeOnExactlyItsGpus) {
   EXPECT_EQ(spec(R"("duration":"0.0004s")")->iterations, 1) << "never nothing";
 }
 
+TEST_F(SubmissionSpec, IsOfItsTenantAndHasItsPriority) {
+  const auto made = spec(R"("tenant":"vision","priority":-7)");
+  ASSERT_TRUE(made) << error_of(made);
+  EXPECT_EQ(made->tenant, "vision");
+  EXPECT_EQ(made->priority, -7);
+}
+
 TEST_F(SubmissionSpec, AProgramThatDoesNotSayTakesAnHour) {
   const auto made = spec(R"("gpus":1)");
   ASSERT_TRUE(made) << error_of(made);
