@@ -395,6 +395,9 @@ class ContractTest:
         self.events()
         self.backup()
         self.tokens()
+        self.tenants()
+        self.without_shares()
+        self.tenants_file()
         self.unauthorised()
         self.wrong_bodies()
         self.full_disk()
@@ -667,6 +670,64 @@ class ContractTest:
         self.call("revokeToken", 409, {"token": "first"})
         self.call("createToken", 201, body={"name": "late", "role": "viewer"})
 
+    def tenants(self):
+        """Who shares the cluster."""
+        self.checks.equal(self.call("tenants", 200).json()["tenants"], [], "tenants of a server that was told of none")
+        table = {"lease": "5m", "tenants": [{"name": "research", "guaranteed": 1, "weight": 3,
+                                              "tenants": [{"name": "vision", "guaranteed": 1}, {"name": "language"}]}]}
+        adopted = self.call("changeTenants", 200, body=table).json()
+        self.checks.equal([(each["name"], each.get("parent"), each["share_of_weight"]) for each in adopted["tenants"]],
+                          [("research", None, 0.75), ("vision", "research", 0.375), ("language", "research", 0.375), ("default", None, 0.25)],
+                          "the tenants")
+        shown = self.call("tenants", 200).json()
+        self.checks.equal((shown["lease"], [each["name"] for each in shown["tenants"]]),
+                          ("5m", ["research", "vision", "language", "default"]), "the tenants, asked again")
+        log = self.call("log", 200).body
+        self.checks.equal(log.count(b'"tenants_adopted"'), 1, "adopted once")
+        self.call("changeTenants", 200, body=table)
+        self.checks.equal(self.call("log", 200).body.count(b'"tenants_adopted"'), 1, "the same again changes nothing")
+        for wrong in ([], {}, {"tenants": {}}, {"tenants": [{}]}, {"tenants": [{"name": "a", "guaranteed": 1000}]},
+                      {"tenants": [{"name": "a"}, {"name": "a"}]}, {"tenants": [{"name": "a", "guaranteed": {"nowhere": 1}}]},
+                      {"tenants": [{"name": "a", "guaranteed": -1}]}, {"tenants": [], "lease": "0s"}, {"tenants": [], "x": 1}):
+            self.call("changeTenants", 400, body=wrong)
+        where = [each["where"] for each in self.call("changeTenants", 400, body=b"tenants:\n- {name: a}\n- {name: a, weight: 0}\n", headers=YAML).json()["errors"]]
+        self.checks.equal(where, ["body:3", "body:3"], "where a file is wrong")
+        self.checks.equal(len(self.call("tenants", 200).json()["tenants"]), 4, "after what was refused")
+        eyes = self.call("createToken", 201, body={"name": "eyes-of-vision", "role": "viewer", "tenant": "vision"}).json()["token"]
+        self.call("tenants", 200, token=eyes)
+        self.call("changeTenants", 403, body=table, token=eyes)
+        self.checks.equal(self.call("changeTenants", 200, body=b"tenants: []\n", headers=YAML).json()["tenants"], [], "nobody has a share again")
+
+    def without_shares(self):
+        """Another policy gives none, and says so."""
+        shares = self.server
+        with Server(self.weir, options=["--cluster", "1x2xCPU", "--policy", "edf-admission"]) as self.server:
+            self.call("changeTenants", 422, body={"tenants": [{"name": "a"}]})
+            self.checks.equal(self.call("tenants", 200).json()["tenants"], [], "nobody has a share")
+        self.server = shares
+
+    def tenants_file(self):
+        """`weir serve --tenants` reads the file at the start and on SIGHUP; a bad one changes nothing."""
+        others = self.server
+        file = others.folder / "tenants.yaml"
+        file.write_text("tenants: [{name: research, guaranteed: 2}]\n")
+        with Server(self.weir, options=["--cluster", "1x2xCPU", "--tenants", file]) as self.server:
+            def named():
+                return [each["name"] for each in self.call("tenants", 200).json()["tenants"]]
+            def reload(text, word):
+                file.write_text(text)
+                self.server.process.send_signal(signal.SIGHUP)
+                self.server.wait_for(word, lambda: word in self.server.messages())
+            self.checks.equal(named(), ["research", "default"], "the tenants of the file")
+            reload("tenants:\n- {name: a, guaranteed: 3}\n- {name: b, weight: 0}\n", "the tenants stay as they were")
+            for mistake in (f"{file}:2: guaranteed", f"{file}:3: weight"):
+                self.checks.that(mistake in self.server.messages(), f"{mistake} in {self.server.messages()}")
+            self.checks.equal(named(), ["research", "default"], "the tenants after a bad file")
+            reload("tenants: [{name: vision}]\n", "is read again: 1 tenant")
+            self.checks.equal(named(), ["vision", "default"], "the tenants of the file, read again")
+        self.checks.equal(self.server.exit_code, 0, f"exit code of the server with tenants; {self.server.last_words}")
+        self.server = others
+
     def unauthorised(self):
         for name, (_, path, operation) in self.contract.operations.items():
             if operation.get("security") == []:
@@ -677,7 +738,7 @@ class ContractTest:
                 self.checks.equal(answer.headers["WWW-Authenticate"], "Bearer", "WWW-Authenticate")
 
     def wrong_bodies(self):
-        for name in ("submit", "dryRun", "whatIf", "backup", "createToken"):
+        for name in ("submit", "dryRun", "whatIf", "backup", "createToken", "changeTenants"):
             self.call(name, 413, body=b" " * (2 << 20))
             self.call(name, 415, body=b"{}", headers={"Content-Type": "text/plain"})
         self.call("backup", 415, body=b"{}", headers=YAML)
@@ -697,6 +758,8 @@ class ContractTest:
             self.call("drain", 503, {"node": name})
             self.call("nodes", 503)
             self.call("overview", 503)
+            self.call("tenants", 503)
+            self.call("changeTenants", 503, body={"tenants": [{"name": "a"}]})
             self.call("dryRun", 503, body=SECOND)
             self.call("whatIf", 503, body={"add_nodes": 1})
             self.call("counterfactuals", 503, {"job": job})
@@ -749,14 +812,14 @@ class ContractTest:
                 {"duration": "1d2h3m4.5s"}, {"duration": "1s", "deadline": "1s"}, {"duration": "1s", "rigid": True},
                 {"iterations": 1, "deadline": "2999d", "kind": "hard"}, {"retries": 10000}, {"grace": "0s"},
                 {"memory": "1024KiB"}, {"memory": "1.5GiB"}, {"ranks": "one"}, {"reports_progress": False},
-                {"name": "0a.b-c_d"}, {"name": "x" * 128}, {"directory": "/"}, {"tenant": "a.b-c_1"},
+                {"name": "0a.b-c_d"}, {"name": "x" * 128}, {"directory": "/"}, {"tenant": "a.b-c_1"}, {"priority": -1000}, {"priority": 1000},
                 {"iterations": 2, "throughput": {"1": 0.001, "65536": 1000000}})]
         bad = [
             {}, [], "x", 7, None, {"name": "a"}, {"command": "x"}, {**least, "unknown": 1}, {**least, "count": 2},
             *({**least, **more} for more in (
                 {"name": ""}, {"name": "1"}, {"name": "-a"}, {"name": "a b"}, {"name": "x" * 129}, {"name": 7},
                 {"name": "a/b"}, {"name": ".."}, {"name": "a\n"}, {"command": ""}, {"command": []}, {"command": [1]},
-                {"command": {"a": "b"}}, {"command": None}, {"directory": "here"}, {"directory": ""}, {"directory": 1}, {"tenant": ""}, {"tenant": "a b"}, {"tenant": 1}, {"tenant": "x" * 65},
+                {"command": {"a": "b"}}, {"command": None}, {"directory": "here"}, {"directory": ""}, {"directory": 1}, {"tenant": ""}, {"tenant": "a b"}, {"tenant": 1}, {"tenant": "x" * 65}, {"priority": 1001}, {"priority": -1001}, {"priority": "1"}, {"priority": 0.5},
                 {"environment": []}, {"environment": {"1A": "x"}}, {"environment": {"A": 1}}, {"environment": {"": "x"}},
                 {"environment": {f"A{i}": "x" for i in range(257)}}, {"iterations": 0}, {"iterations": 10000000001},
                 {"iterations": "5"}, {"iterations": True}, {"iterations": 1.5}, {"model": "m"}, {"batch": 1},
@@ -801,6 +864,8 @@ class ContractTest:
             self.call("cancel", 403, {"job": 1})
             self.call("drain", 403, {"node": "n"})
             self.call("undrain", 403, {"node": "n"})
+            self.call("tenants", 403)
+            self.call("changeTenants", 403, body={"tenants": []})
             self.call("observation", 503)
             shown = self.call("overview", 200).json()
             self.checks.equal(shown["mode"], "observe", "the mode")

@@ -68,8 +68,15 @@ Result<ApiJson> ApiClient::post(std::string_view path, std::string_view body) {
   return json_of(*reply);
 }
 
-Result<ApiJson> ApiClient::json_of(const transport::HttpReply& reply) {
-  if (!reply.succeeded()) return refused(reply);
+Result<ApiJson> ApiClient::put_file(std::string_view path, std::string_view content,
+                                    std::string_view type, std::string_view file) {
+  const auto reply = http_.send("PUT", path, content, type);
+  if (!reply) return tl::unexpected(reply.error());
+  return json_of(*reply, file);
+}
+
+Result<ApiJson> ApiClient::json_of(const transport::HttpReply& reply, std::string_view body_name) {
+  if (!reply.succeeded()) return refused(reply, body_name);
   ApiJson json = ApiJson::parse(reply.body, nullptr, false);
   if (json.is_object()) return json;
   console_->err << "weir: the answer of " << http_.base_url()
@@ -77,7 +84,8 @@ Result<ApiJson> ApiClient::json_of(const transport::HttpReply& reply) {
   return only_code(ErrorCode::failure);
 }
 
-tl::unexpected<Error> ApiClient::refused(const transport::HttpReply& reply) {
+tl::unexpected<Error> ApiClient::refused(const transport::HttpReply& reply,
+                                         std::string_view body_name) {
   const ApiJson problem = ApiJson::parse(reply.body, nullptr, false);
   const std::string title = text_in(problem, "title");
   std::string line =
@@ -86,7 +94,10 @@ tl::unexpected<Error> ApiClient::refused(const transport::HttpReply& reply) {
   console_->err << printable(std::move(line)) << "\n";
   if (problem.is_object() && problem.contains("errors") && problem["errors"].is_array()) {
     for (const ApiJson& error : problem["errors"]) {
-      console_->err << printable(text_in(error, "message")) << "\n";
+      std::string message = text_in(error, "message");
+      constexpr std::string_view kBody = "body:";
+      if (message.starts_with(kBody)) message.replace(0, kBody.size() - 1, body_name);
+      console_->err << printable(std::move(message)) << "\n";
     }
   }
   return only_code(code_of_status(reply.status));

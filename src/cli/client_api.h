@@ -34,9 +34,15 @@ class ApiClient {
   Result<ApiJson> get(std::string_view path);
   Result<ApiJson> post(std::string_view path, std::string_view body = "");
 
-  Result<ApiJson> json_of(const transport::HttpReply& reply);
+  // The content of a file, which mistakes in it are told of.
+  Result<ApiJson> put_file(std::string_view path, std::string_view content, std::string_view type,
+                           std::string_view file);
+
+  // `body_name` stands for the body in what the server says.
+  Result<ApiJson> json_of(const transport::HttpReply& reply, std::string_view body_name = "body");
   // Prints what is wrong, as the server says it.
-  tl::unexpected<Error> refused(const transport::HttpReply& reply);
+  tl::unexpected<Error> refused(const transport::HttpReply& reply,
+                                std::string_view body_name = "body");
 
  private:
   ApiClient(transport::HttpClient http, Console& console)

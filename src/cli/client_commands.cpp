@@ -6,6 +6,7 @@
 #include "cli/client_logs.h"
 #include "cli/client_nodes.h"
 #include "cli/client_submit.h"
+#include "cli/client_tenants.h"
 #include "cli/client_tokens.h"
 #include "cli/client_top.h"
 
@@ -22,6 +23,8 @@ std::vector<Command> client_commands() {
       {drain_spec(), drain_command},
       {top_spec(), top_command},
       {dashboard_spec(), dashboard_command},
+      {tenants_spec(), tenants_command},
+      {tenants_set_spec(), tenants_set_command},
       {token_create_spec(), token_create_command},
       {token_list_spec(), token_list_command},
       {token_revoke_spec(), token_revoke_command},

@@ -46,14 +46,49 @@ TEST_F(Client, SubmitsAFile) {
 }
 
 TEST_F(Client, SubmitsACommandOfTheCommandLine) {
-  const Ran ran = weir(
-      {"submit", "--gpus", "2", "--tenant", "vision", "--", "/bin/echo", "a,b", "--gpus", "7"});
+  const Ran ran = weir({"submit", "--gpus", "2", "--tenant", "vision", "--priority", "-5", "--",
+                        "/bin/echo", "a,b", "--gpus", "7"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(ran.out, "echo is job 1: queued without a promise.\n");
   const Json job = server_.bodies()[0];
   EXPECT_EQ(job["command"], (Json{"/bin/echo", "a,b", "--gpus", "7"}));
   EXPECT_EQ(job["gpus"], 2);
   EXPECT_EQ(job["tenant"], "vision");
+  EXPECT_EQ(job["priority"], -5);
+}
+
+TEST_F(Client, ShowsTenantsAsATree) {
+  const Ran ran = weir({"tenants"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* row : {"research  T4             4        8     4         2         0        1  "
+                          "     3      75.0 %  "
+                          "50.0 %\n",
+                          "  vision  T4             4        8     4         2         0        1  "
+                          "     1      75.0 %  "
+                          "50.0 %\n",
+                          "default   T4             0        -     3         2         3        0  "
+                          "     1      25.0 %  "
+                          "50.0 %\n"})
+    EXPECT_THAT(ran.out, HasSubstr(row));
+  const Ran json = weir({"tenants", "--json"});
+  EXPECT_EQ(Json::parse(json.out)["tenants"][1]["parent"], "research");
+}
+
+TEST_F(Client, SendsAFileOfTenantsAsItIs) {
+  const Ran ran = weir({"tenants", "set", file("tenants: [{name: vision}]\n")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("research"));
+  EXPECT_EQ(server_.calls().back(), "PUT /v1/tenants application/yaml tenants: [{name: vision}]\n");
+}
+
+TEST_F(Client, NamesTheFileInWhichTenantsAreWrong) {
+  const std::string wrong = file("tenants:\n- {name: wrong, weight: 0}\n");
+  const Ran ran = weir({"tenants", "set", wrong});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr(wrong + ":2: weight is \"0\", expected an integer from 1"));
+  const Ran none = weir({"tenants", "set", "/nowhere/tenants.yaml"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("/nowhere/tenants.yaml"));
 }
 
 TEST_F(Client, SubmitsNothingWhenAnyFileHasAMistake) {

@@ -181,6 +181,7 @@ std::string job_details(const ApiJson& job) {
   number("id", "id");
   line("name", text_in(job, "name"));
   line("tenant", text_in(job, "tenant"));
+  number("priority", "priority");
   line("phase", text_in(job, "phase"));
   line("why", text_in(job, "reason"));
   line("submitted", clock_in(job, "submitted"));

@@ -211,6 +211,41 @@ class ScriptedServer {
     responder.send(std::move(response));
   }
 
+  // A group of one, and one that nobody limits.
+  static Json tenants() {
+    const auto in_pool = [](int guaranteed, int gpus) {
+      return Json{{"pool", "T4"},
+                  {"guaranteed", guaranteed},
+                  {"gpus", gpus},
+                  {"promised", 2},
+                  {"borrowed", gpus > guaranteed ? gpus - guaranteed : 0}};
+    };
+    Json limited = in_pool(4, 4);
+    limited["maximum"] = 8;
+    return {{"half_life", "1d"},
+            {"lease", "10m"},
+            {"tenants",
+             {{{"name", "research"},
+               {"weight", 3},
+               {"share_of_weight", 0.75},
+               {"share_of_use", 0.5},
+               {"waiting", 1},
+               {"pools", {limited}}},
+              {{"name", "vision"},
+               {"parent", "research"},
+               {"weight", 1},
+               {"share_of_weight", 0.75},
+               {"share_of_use", 0.5},
+               {"waiting", 1},
+               {"pools", {limited}}},
+              {{"name", "default"},
+               {"weight", 1},
+               {"share_of_weight", 0.25},
+               {"share_of_use", 0.5},
+               {"waiting", 0},
+               {"pools", {in_pool(0, 3)}}}}}};
+  }
+
   transport::Router routes() {
     transport::Router router;
     router.add("POST", "/v1/jobs", [this](const Request& request, Responder responder) {
@@ -253,6 +288,18 @@ class ScriptedServer {
         return responder.send(transport::problem(404, "", "there is no such node"));
       }
       answer(responder, {{"node", "gpu 1"}, {"changed", true}, {"at_risk", {7}}});
+    });
+    router.add("GET", "/v1/tenants",
+               [](const Request&, Responder responder) { answer(responder, tenants()); });
+    router.add("PUT", "/v1/tenants", [this](const Request& request, Responder responder) {
+      const std::lock_guard lock{mutex_};
+      calls_.push_back(request.method + " " + request.target + " " +
+                       std::string{request.headers.find("Content-Type").value_or("")} + " " +
+                       request.body);
+      if (request.body.find("wrong") == std::string::npos) return answer(responder, tenants());
+      Diagnostics mistakes;
+      mistakes.add({"body", 2, "weight", "0", "an integer from 1 to 1000000"});
+      responder.send(transport::problem(400, "", "the tenants have mistakes", mistakes));
     });
     router.add("POST", "/v1/nodes/{node}/undrain", [](const Request&, Responder responder) {
       answer(responder, {{"node", "gpu 1"}, {"changed", false}});

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 // Options that are fields of a job of the same name.
 constexpr std::array kTextFields = {"name", "tenant", "duration", "deadline",
                                     "kind", "ranks",  "grace",    "memory"};
-constexpr std::array kNumberFields = {"gpus", "retries", "iterations"};
+constexpr std::array kNumberFields = {"priority", "gpus", "retries", "iterations"};
 
 // A name that is free of what names may not have: "train.py" of "/srv/train.py".
 std::string name_after(const std::string& program) {
@@ -248,6 +248,12 @@ CommandSpec submit_spec() {
                   {.name = "tenant",
                    .type = OptionType::text,
                    .help = "The group the job belongs to. Default: that of your token."},
+                  {.name = "priority",
+                   .type = OptionType::integer,
+                   .least = -1000,
+                   .most = 1000,
+                   .help = "Jobs with a larger one go first, within what their tenants may have. "
+                           "Default: 0."},
                   {.name = "gpus",
                    .type = OptionType::integer,
                    .least = 1,

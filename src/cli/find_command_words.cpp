@@ -34,6 +34,11 @@ tl::unexpected<Error> unknown(const std::string& field, const std::string& found
 
 Result<FoundCommand> find_command_words(std::span<const std::string> words) {
   const std::string& first = words[0];
+  // "tenants set" before "tenants".
+  if (words.size() > 1) {
+    if (const Command* command = find_command(first + " " + words[1]))
+      return FoundCommand{command, 2};
+  }
   if (const Command* command = find_command(first)) return FoundCommand{command, 1};
   const std::vector<std::string> seconds = second_words(first);
   if (!seconds.empty()) {

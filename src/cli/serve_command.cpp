@@ -17,6 +17,7 @@
 #include "cli/serve_common.h"
 #include "cli/serve_doors.h"
 #include "cli/serve_observing.h"
+#include "cli/serve_tenants.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
 #include "control/controller.h"
@@ -243,6 +244,11 @@ CommandSpec serve_spec() {
             .default_text = "weir",
             .choices = policy_names(),
             .help = "How jobs are admitted and who gets GPUs; `weir policies` explains."},
+           {.name = "tenants",
+            .type = OptionType::file,
+            .help = "Who shares the cluster: groups with guaranteed GPUs, maxima and weights "
+                    "(YAML). Read at the start, and again on SIGHUP. Without it the tenants stay "
+                    "as they were. With the policy weir."},
            {.name = "curves",
             .type = OptionType::file,
             .help =
@@ -308,11 +314,12 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   if (options.text("engine") == "kubernetes") return serve_observing(options, console);
   auto mistakes = kubernetes_options_in(options);
   mistakes.append(mistakes_of_doors(options));
+  mistakes.append(mistakes_of_tenants(options));
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const auto durations = read_durations(options);
   if (!durations) return tl::unexpected<Error>(durations.error());
   const auto began = std::chrono::steady_clock::now();
-  const StopSignals signals;
+  const StopSignals signals{options.has("tenants")};
   signal(SIGPIPE, SIG_IGN);
   auto state = open_state(options);
   if (!state) return tl::unexpected<Error>(std::move(state.error()));
@@ -331,6 +338,8 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto policy = choose_policy(options, store);
   if (!policy) return tl::unexpected<Error>(std::move(policy.error()));
   config.policy = std::move(*policy);
+  const auto tenants = read_tenants(options, config.cluster, config.policy);
+  if (!tenants) return tl::unexpected<Error>(tenants.error());
   if (options.has("curves")) {
     auto curves = read_pool_curves(options.text("curves"), config.cluster);
     if (!curves) return tl::unexpected<Error>(std::move(curves.error()));
@@ -357,6 +366,11 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       control::Controller::start(std::move(config), store, **reader, **engine, metrics);
   if (!controller) return tl::unexpected<Error>(std::move(controller.error()));
 
+  if (*tenants) {
+    if (auto told = tell_tenants(**controller, **tenants); !told)
+      return tl::unexpected<Error>(std::move(told.error()));
+  }
+
   auto served = listen(options, **state, **controller, engine->get(), metrics,
                        live_log_header((*controller)->config(),
                                        options.has("curves") ? options.text("curves") : ""));
@@ -374,7 +388,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       (*state)->folder.string(), dashboard_line(*served));
   console.err.flush();
 
-  signals.wait();
+  while (signals.wait() == SIGHUP) reload_tenants(options, **controller, console);
   console.err << "weir: stopping; jobs go on running, and the next `weir serve` takes them over\n";
   served->api->stop();
   served->server->stop();

@@ -21,13 +21,15 @@
 
 namespace weir::cli {
 
-// SIGINT and SIGTERM wait until somebody asks for them; threads made from now on do the same.
+// SIGINT and SIGTERM wait until somebody asks for them; threads made from now on do the same. So does
+// SIGHUP where it asks to read a file again.
 class StopSignals {
  public:
-  StopSignals() {
+  explicit StopSignals(bool takes_reload = false) {
     sigemptyset(&set_);
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGTERM);
+    if (takes_reload) sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
   ~StopSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
