@@ -90,6 +90,10 @@ expect 'no such curves' 'no-such-folder' -- "${arguments[@]}"
 mapfile -t arguments < <(train)
 expect 'options of tasks and of jobs mixed' 'option is "--load"' 'option is "--bound"' '--policy is "fgd"' '--slot is "x"' -- "${arguments[@]}" --load 1 --bound --policy fgd --slot x
 expect 'an unknown training policy' '--policy is "elasticflo"' 'did you mean elasticflow?' -- "${arguments[@]}" --policy elasticflo
+printf 'tenants:\n  - {name: a, guaranteed: 9}\n  - {name: a, wieght: 2}\n' >tenants.yaml
+expect 'mistakes in a file of tenants' 'tenants.yaml:2: guaranteed is "9"' 'tenants.yaml:3: field is "wieght"' 'did you mean weight?' 'line 2 has this one' -- "${arguments[@]}" --tenants tenants.yaml
+expect 'tenants under a policy without shares' '--policy (beside --tenants) is "edf"' -- "${arguments[@]}" --tenants tenants.yaml --policy edf
+expect 'tenants served under a policy without shares' '--tenants is "tenants.yaml"' '--policy weir' -- serve --state refused --cluster 1x2xCPU --policy edf --tenants tenants.yaml
 expect 'explain an unknown job' '--job is "b"' -- explain --cluster 2x4xT4 --jobs jobs.csv --curves curves --job b
 echo '{"schema":1' >broken.jsonl
 expect 'explain from a broken log' 'broken.jsonl:1' -- explain --log broken.jsonl --job a

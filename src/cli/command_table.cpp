@@ -108,6 +108,11 @@ CommandSpec simulate_spec() {
                     "own cluster and curves: a YAML file that names them, such as "
                     "examples/compare/night.yaml. --policy, --seeds and --slot on the command line "
                     "replace what the file says."},
+           {.name = "tenants",
+            .type = OptionType::file,
+            .help = "With --jobs and the policy weir: who shares the cluster, groups with "
+                    "guaranteed GPUs, maxima and weights (YAML), as for `weir serve`. What each "
+                    "tenant got is told too."},
            {.name = "seeds",
             .type = OptionType::integer_list,
             .default_text = "42..46",

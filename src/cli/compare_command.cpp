@@ -34,7 +34,7 @@ using simulate::TraceToCompare;
 using simulate::TrainingSweepConfig;
 
 constexpr std::array kInTheFile = {"jobs", "cluster", "curves"};
-constexpr std::array kNotHere = {"from-log", "log",   "nodes",      "tasks",    "protocol",
+constexpr std::array kNotHere = {"from-log", "log",   "tenants",    "nodes",    "tasks", "protocol",
                                  "load",     "queue", "node-order", "workload", "bound"};
 
 std::vector<std::string> chosen_policies(const OptionValues& options,

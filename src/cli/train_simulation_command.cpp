@@ -2,6 +2,7 @@
 #include "cli/train_simulation_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
+#include "formats/tenants_yaml.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
@@ -26,9 +28,10 @@
 namespace weir::cli {
 namespace {
 
-constexpr std::array kOnlyWithJobs = {
-    "from-log",       "jobs",        "cluster", "curves",    "slot",       "round", "gate",
-    "counter-offers", "provisional", "ablate",  "job-speed", "speed-seed", "log",   "as-published"};
+constexpr std::array kOnlyWithJobs = {"from-log",       "jobs",        "cluster",     "curves",
+                                      "slot",           "round",       "gate",        "tenants",
+                                      "counter-offers", "provisional", "ablate",      "job-speed",
+                                      "speed-seed",     "log",         "as-published"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
@@ -49,6 +52,17 @@ void check_outputs(const OptionValues& options, Diagnostics& mistakes) {
       mistakes.add({{}, 0, fmt::format("--{}", output), path, "a file for each output"});
     seen.push_back(path);
   }
+}
+
+// Only weir gives tenants their shares.
+void check_tenants(const OptionValues& options, const std::vector<std::string>& policies,
+                   Diagnostics& mistakes) {
+  if (!options.has("tenants") || policies == std::vector<std::string>{"weir"}) return;
+  mistakes.add({{},
+                0,
+                "--policy (beside --tenants)",
+                fmt::format("{}", fmt::join(policies, ",")),
+                "weir alone: the others give tenants no shares"});
 }
 
 Diagnostics check_options(const OptionValues& options) {
@@ -78,6 +92,7 @@ Diagnostics check_options(const OptionValues& options) {
   check_training_policies(options, mistakes);
   check_seeds(options, mistakes);
   check_ablation(options, chosen_policies(options), mistakes);
+  check_tenants(options, chosen_policies(options), mistakes);
   check_outputs(options, mistakes);
   return mistakes;
 }
@@ -166,7 +181,11 @@ Result<std::string> text_of(const OptionValues& options,
   std::string text;
   for (const report::Table& table : report::training_tables(summaries))
     text += report::to_text(table) + "\n";
-  return text + std::string{report::training_legend()} + "\n" + training_recipe(options) + "\n";
+  const auto tenants = report::tenant_tables(summaries);
+  for (const report::Table& table : tenants) text += report::to_text(table) + "\n";
+  text += report::training_legend();
+  if (!tenants.empty()) text += report::tenant_legend();
+  return text + "\n" + training_recipe(options) + "\n";
 }
 
 // Files first, then standard output: a reader that closes the pipe early does not cost the files.
@@ -206,10 +225,19 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
   simulate::TrainingSweepConfig config = sweep_config(options);
   if (setup->history) {
     if (!options.is_given("job-speed")) config.speeds.by_row = setup->history->speeds;
+    config.tenants = setup->history->tenants;
     config.planned_cost = setup->history->planned_cost;
     config.real_cost = setup->history->measured_cost;
     if (!options.is_given("slot")) config.training.slot = setup->history->header.slot;
     if (!options.is_given("policy")) config.policies = {setup->history->header.policy};
+  }
+  if (options.has("tenants")) {
+    Diagnostics mistakes;
+    check_tenants(options, config.policies, mistakes);
+    if (!mistakes.empty()) return bad_input(std::move(mistakes));
+    auto tenants = formats::read_tenants_yaml(options.text("tenants"), setup->cluster);
+    if (!tenants) return tl::unexpected(std::move(tenants.error()));
+    config.tenants = std::move(*tenants);
   }
   Recordings recordings;
   if (options.has("log"))

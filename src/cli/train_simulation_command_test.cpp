@@ -50,6 +50,52 @@ TEST_F(TrainSimulation, PrintsTheJsonOfTheContract) {
   EXPECT_FALSE(Json::parse(simulate({"--json"}).out)["runs"][0].contains("timing"));
 }
 
+TEST_F(TrainSimulation, TellsWhatEachTenantGot) {
+  const auto tenants = folder_
+                           .write("tenants.yaml",
+                                  "tenants: [{name: research, guaranteed: 8, weight: 3, "
+                                  "tenants: [{name: vision}]}]\n")
+                           .string();
+  const auto jobs = folder_
+                        .write("jobs.yaml",
+                               "jobs:\n"
+                               "  - {name: a, count: 4, tenant: vision, model: bert, batch: 128, "
+                               "iterations: 2000}\n"
+                               "  - {name: b, priority: 5, model: bert, batch: 128, "
+                               "iterations: 2000}\n")
+                        .string();
+  const std::vector<std::string> words = {"simulate", "--cluster", "4x8xA100",  "--jobs", jobs,
+                                          "--curves", curves_,     "--tenants", tenants};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return weir(all);
+  };
+  const Ran ran = with({"--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json run = Json::parse(ran.out)["runs"][0];
+  const Json& got = run.at("tenants");
+  ASSERT_EQ(got.size(), 3U);
+  EXPECT_EQ(got[0].at("name"), "research");
+  EXPECT_EQ(got[0].at("jobs"), 4) << "what is below a group is part of it";
+  EXPECT_EQ(got[1].at("parent"), "research");
+  EXPECT_EQ(got[2].at("name"), "default");
+  EXPECT_EQ(got[2].at("finished"), 1);
+  EXPECT_EQ(got[0].at("weight_percent"), 75);
+  EXPECT_NEAR(got[0].at("share_percent").get<double>() + got[2].at("share_percent").get<double>(),
+              100, 0.001);
+  EXPECT_NEAR(got[0].at("gpu_hours").get<double>() + got[2].at("gpu_hours").get<double>(),
+              run.at("gpu_hours").get<double>(), 0.01);
+  EXPECT_THAT(with({}).out, HasSubstr("jobs: tenants under weir"));
+  const Ran other = with({"--policy", "weir,edf"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--policy (beside --tenants) is \"weir,edf\", expected weir"));
+  const auto wrong = folder_.write("wrong.yaml", "tenants: [{name: a, guaranteed: 33}]\n").string();
+  const Ran mistaken = simulate({"--tenants", wrong});
+  EXPECT_EQ(mistaken.exit_code, 2);
+  EXPECT_THAT(mistaken.err, HasSubstr("wrong.yaml:1: guaranteed is \"33\""));
+}
+
 TEST_F(TrainSimulation, TheExampleShowsEachKindOfAnswer) {
   const Ran ran = simulate({"--json", "--log", file("run.jsonl")});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;

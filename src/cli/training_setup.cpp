@@ -74,7 +74,7 @@ Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const C
 
 std::vector<fs::path> training_input_paths(const OptionValues& options) {
   std::vector<fs::path> paths;
-  for (const char* option : {"cluster", "curves", "from-log"}) {
+  for (const char* option : {"cluster", "curves", "from-log", "tenants"}) {
     if (options.has(option)) paths.emplace_back(options.text(option));
   }
   if (options.has("jobs"))

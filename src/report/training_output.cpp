@@ -28,6 +28,18 @@ Json or_null(const std::optional<std::int64_t>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+Json to_json(const TenantSummary& tenant) {
+  Json json = {{"name", tenant.name}};
+  if (!tenant.parent.empty()) json["parent"] = tenant.parent;
+  json.update({{"jobs", tenant.jobs},
+               {"finished", tenant.finished},
+               {"gpu_hours", rounded(tenant.gpu_hours)},
+               {"share_percent", or_null(tenant.share_percent)},
+               {"weight_percent", rounded(tenant.weight_percent)},
+               {"mean_wait_s", or_null(tenant.mean_wait_s)}});
+  return json;
+}
+
 Json to_json(const TrainingSummary& run) {
   Json json = {{"policy", run.policy},
                {"workload", run.workload},
@@ -56,6 +68,7 @@ Json to_json(const TrainingSummary& run) {
                {"decisions", run.decisions}};
   if (!run.cluster.empty()) json["cluster"] = run.cluster;
   if (run.seed) json["seed"] = *run.seed;
+  for (const TenantSummary& tenant : run.tenants) json["tenants"].push_back(to_json(tenant));
   if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
   return json;
 }
@@ -111,6 +124,7 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
   const auto columns_of = [](const TrainingSummary& summary) {
     Json json = to_json(summary);
     json.erase("timing");
+    json.erase("tenants");
     json.erase("cluster");
     json.erase("seed");
     return json;

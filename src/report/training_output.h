@@ -7,7 +7,8 @@
 //     "missed_after_admission":0,"mean_jct_s":4321.5,"rescales":1700,...}]}
 //
 // Policies that promise nothing have null for admitted and missed_after_admission. Means are null
-// when no job finished. `seed` is there where seeds were asked for.
+// when no job finished. `seed` is there where seeds were asked for, `tenants` (JSON only) where there are
+// some.
 #pragma once
 
 #include <span>

@@ -204,6 +204,7 @@ std::string training_report(const ReportHeader& header, Runs runs,
   if (!runs.empty()) {
     content += "<h2>Summary</h2>\n";
     for (const Table& table : training_tables(summaries)) content += to_html(table);
+    for (const Table& table : tenant_tables(summaries)) content += to_html(table);
     content += met_figure(traces, summaries);
     if (shown) {
       const TrainingSweepRun& run = runs[shown->run];

@@ -28,6 +28,31 @@ std::string text_of(std::optional<double> value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
 }
 
+std::vector<TenantSummary> tenants_of(const TrainingOutcome& outcome) {
+  double all = 0;
+  for (const simulate::TenantOutcome& tenant : outcome.by_tenant)
+    all += tenant.parent == kNoParent ? tenant.gpu_seconds : 0;
+  std::vector<TenantSummary> tenants;
+  for (const simulate::TenantOutcome& tenant : outcome.by_tenant) {
+    TenantSummary summary;
+    summary.name = tenant.name;
+    if (tenant.parent != kNoParent) {
+      const TenantSummary& parent = tenants[static_cast<std::size_t>(tenant.parent)];
+      summary.parent = parent.name;
+      summary.depth = parent.depth + 1;
+    }
+    summary.jobs = tenant.jobs;
+    summary.finished = tenant.finished;
+    summary.gpu_hours = tenant.gpu_seconds / 3600;
+    if (all > 0) summary.share_percent = tenant.gpu_seconds / all * 100;
+    summary.weight_percent = tenant.share_of_weight * 100;
+    if (tenant.started > 0)
+      summary.mean_wait_s = tenant.total_wait_seconds / static_cast<double>(tenant.started);
+    tenants.push_back(std::move(summary));
+  }
+  return tenants;
+}
+
 Table table_for(const TrainingSummary& first, bool has_seeds, bool has_seconds) {
   Table table{fmt::format("{}: {} jobs, {} with a deadline, on {} GPUs", first.workload, first.jobs,
                           first.with_deadline, first.gpus),
@@ -102,6 +127,7 @@ TrainingSummary summarise(const TrainingSweepRun& run) {
   const double capacity = static_cast<double>(run.gpus) * summary.makespan_s;
   if (capacity > 0) summary.utilisation_percent = outcome.gpu_seconds / capacity * 100;
   if (run.has_timing) summary.seconds = outcome.wall_seconds;
+  summary.tenants = tenants_of(outcome);
   return summary;
 }
 
@@ -149,6 +175,47 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
     tables.back().rows.push_back(std::move(row));
   }
   return tables;
+}
+
+std::vector<Table> tenant_tables(std::span<const TrainingSummary> summaries) {
+  std::vector<Table> tables;
+  for (const TrainingSummary& run : summaries) {
+    if (run.tenants.empty()) continue;
+    Table table{fmt::format("{}: tenants under {}{}", run.workload, run.policy,
+                            run.seed ? fmt::format(", seed {}", *run.seed) : ""),
+                {{"tenant", Align::left},
+                 {"jobs"},
+                 {"finished"},
+                 {"GPU-hours"},
+                 {"share %"},
+                 {"by weight %"},
+                 {"deviation"},
+                 {"mean wait s"}},
+                {}};
+    for (const TenantSummary& tenant : run.tenants) {
+      const auto deviation =
+          tenant.share_percent
+              ? fmt::format("{:+.1f}", *tenant.share_percent - tenant.weight_percent)
+              : std::string{"-"};
+      table.rows.push_back(
+          {std::string(2 * static_cast<std::size_t>(tenant.depth), ' ') + tenant.name,
+           fmt::format("{}", tenant.jobs), fmt::format("{}", tenant.finished),
+           fmt::format("{:.1f}", tenant.gpu_hours), text_of(tenant.share_percent, 1),
+           fmt::format("{:.1f}", tenant.weight_percent), deviation,
+           text_of(tenant.mean_wait_s, 0)});
+    }
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::string_view tenant_legend() {
+  return "share: of the GPU-time that all jobs had. by weight: what the tenant's weight would give "
+         "it "
+         "if all wanted more than they get.\n"
+         "deviation: percentage points of share above it, or below. A group's figures are of all "
+         "below "
+         "it.\n";
 }
 
 std::string_view training_legend() {

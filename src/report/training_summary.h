@@ -16,6 +16,19 @@
 
 namespace weir::report {
 
+// A tenant, with all that is below it.
+struct TenantSummary {
+  std::string name;
+  std::string parent;  // empty: none
+  std::int64_t depth = 0;
+  std::int64_t jobs = 0;
+  std::int64_t finished = 0;
+  double gpu_hours = 0;
+  std::optional<double> share_percent;  // of the GPU-time all had; nothing when nobody had any
+  double weight_percent = 0;            // what its weight would give it
+  std::optional<double> mean_wait_s;    // from submission to the first GPU, of jobs that ran
+};
+
 struct TrainingSummary {
   std::string policy;
   std::optional<std::uint64_t> seed;  // where seeds were asked for
@@ -47,6 +60,7 @@ struct TrainingSummary {
   double gpu_hours = 0;
   std::optional<double> utilisation_percent;  // of GPU-time from the first submission to the end
   std::optional<double> seconds;              // of the simulation itself; when asked for
+  std::vector<TenantSummary> tenants;         // where there are some
 
   // Of the jobs with a deadline.
   std::optional<double> met_percent() const;
@@ -62,7 +76,11 @@ double percentile(std::span<const double> sorted, double percent);
 // One table for each trace.
 std::vector<Table> training_tables(std::span<const TrainingSummary> summaries);
 
+// One for each run that has tenants.
+std::vector<Table> tenant_tables(std::span<const TrainingSummary> summaries);
+
 // What the columns mean.
 std::string_view training_legend();
+std::string_view tenant_legend();
 
 }  // namespace weir::report

@@ -71,6 +71,43 @@ TEST(TrainingSummary, CountsFromTheJobs) {
   EXPECT_FALSE(summary.seconds) << "not asked for";
 }
 
+// A group of one, which has a third of the GPU-time for three quarters of the weight.
+TrainingSweepRun a_shared_run() {
+  TrainingSweepRun run = a_training_run("weir", true);
+  run.outcome.by_tenant = {{"research", kNoParent, 0.75, 2, 1, 3600, 1, 30},
+                           {"vision", 0, 0.75, 2, 1, 3600, 1, 30},
+                           {"default", kNoParent, 0.25, 1, 1, 7200, 0, 0}};
+  return run;
+}
+
+TEST(TrainingSummary, TellsWhatEachTenantGot) {
+  const std::vector runs = {a_shared_run()};
+  const auto summaries = summarise(runs);
+  const std::vector<Table> tables = tenant_tables(summaries);
+  ASSERT_EQ(tables.size(), 1U);
+  const std::string text = to_text(tables.front());
+  EXPECT_THAT(text, HasSubstr("night: tenants under weir\n"));
+  for (const char* row :
+       {"research     2         1        1.0     33.3         75.0      -41.7           30\n",
+        "  vision     2         1        1.0     33.3         75.0      -41.7           30\n",
+        "default      1         1        2.0     66.7         25.0      +41.7            -\n"})
+    EXPECT_THAT(text, HasSubstr(row));
+  const auto json = nlohmann::json::parse(*training_json(summaries))["runs"][0]["tenants"];
+  EXPECT_EQ(json.size(), 3U);
+  EXPECT_EQ(json[1]["parent"], "research");
+  EXPECT_DOUBLE_EQ(json[2]["share_percent"], 66.6667);
+  EXPECT_TRUE(json[2]["mean_wait_s"].is_null());
+  EXPECT_THAT(training_report({"recipe", "0", {}}, runs, std::nullopt), HasSubstr("vision"));
+  EXPECT_THAT(training_csv(summaries), Not(HasSubstr("tenants")));
+}
+
+TEST(TrainingSummary, WithoutTenantsNothingIsToldOfThem) {
+  const std::vector runs = {a_training_run("weir", true)};
+  const auto summaries = summarise(runs);
+  EXPECT_TRUE(tenant_tables(summaries).empty());
+  EXPECT_FALSE(nlohmann::json::parse(*training_json(summaries))["runs"][0].contains("tenants"));
+}
+
 TEST(TrainingSummary, ARunInWhichNothingRanHasNoMeans) {
   TrainingSweepRun run;
   const TrainingSummary summary = summarise(std::span{&run, 1}).front();

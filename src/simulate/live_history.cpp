@@ -42,6 +42,8 @@ class HistoryReader {
       curves_[curve->pool][curve->key] = curve->curve;
     } else if (const auto* cost = std::get_if<RescaleCostMeasured>(&event.what)) {
       history_.planned_cost = {cost->base, cost->per_doubling};
+    } else if (const auto* tenants = std::get_if<TenantsChanged>(&event.what)) {
+      history_.tenants = tenants->table;
     }
     is_report_of_ready_ = std::holds_alternative<RanksReady>(event.what);
   }

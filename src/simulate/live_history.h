@@ -16,6 +16,7 @@
 #include "domain/cluster.h"
 #include "domain/curve.h"
 #include "domain/result.h"
+#include "domain/tenants.h"
 #include "domain/training.h"
 #include "formats/record_log.h"
 #include "schedule/admit/size_table.h"
@@ -33,6 +34,7 @@ struct LiveHistory {
   schedule::RescaleCost planned_cost;
   schedule::RescaleCost measured_cost;  // the mean of what starts took
   std::int64_t starts = 0;              // that were measured
+  TenantTable tenants;                  // as they were last
 };
 
 Result<LiveHistory> read_live_history(const std::filesystem::path& log);

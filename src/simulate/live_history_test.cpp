@@ -163,6 +163,23 @@ TEST_F(LiveHistoryFile, DecidedAgainTheRecordsAreTheSameBytes) {
   EXPECT_GT(replayed->records, 8);
 }
 
+TEST_F(LiveHistoryFile, TenantsAreDecidedAgainAndKnown) {
+  TenantTable table;
+  table.tenants = {{"research", kNoParent, 2, {{PoolIndex{0}, 2, 3}}}, {"vision", 0, 1, {}}};
+  LiveRun run;
+  run.tell(Duration{0}, TenantsChanged{table});
+  run.submit(seconds{1}, "a", 100);
+  table.lease = seconds{30};
+  run.tell(seconds{2}, TenantsChanged{table});
+  run.tell(seconds{2}, TimerFired{});
+  run.tell(seconds{11}, JobFinished{JobId{1}});
+  const std::string text = run.text();
+  const auto replayed = replay(folder_.write("live.jsonl", text));
+  ASSERT_TRUE(replayed) << to_string(replayed.error().details);
+  EXPECT_EQ(replayed->difference, std::nullopt);
+  EXPECT_EQ(read(text)->tenants, table) << "the last";
+}
+
 TEST_F(LiveHistoryFile, AChangedOrMissingRecordIsFound) {
   const std::string text = two_jobs().text();
   std::string changed = text;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "domain/seeded_rng.h"
+#include "domain/tenant_shares.h"
 #include "schedule/admit/slots.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
@@ -31,6 +32,7 @@ class TrainingRun {
     outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
     outcome_.jobs = static_cast<std::int64_t>(workload.jobs.size());
     outcome_.by_job.resize(workload.jobs.size());
+    holdings_.resize(workload.jobs.size());
     by_arrival_.resize(workload.jobs.size());
     std::iota(by_arrival_.begin(), by_arrival_.end(), std::size_t{0});
     std::stable_sort(by_arrival_.begin(), by_arrival_.end(), [&](std::size_t a, std::size_t b) {
@@ -49,6 +51,7 @@ class TrainingRun {
       const PoolIndex pool = core_.state().training.pools[i].pool->id;
       for (const auto& [key, curve] : book.curves) tell(CurveUpdated{pool, key, curve});
     }
+    if (!config.tenants.empty()) tell(TenantsChanged{config.tenants});
   }
 
   TrainingOutcome run() {
@@ -209,12 +212,22 @@ class TrainingRun {
     engine_.resize(now_, core_.state().training.job(record.job).pool, record);
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.started && !record.block.is_none()) job.started = now_;
+    count_gpu_time(record.job, record.block.size);
     if (plans_overhead(config_)) return;
     if (record.block.is_none()) {
       starting_.erase(record.job);
     } else {
       starting_.insert(record.job);
     }
+  }
+
+  void obey(const JobReleased& record) { count_gpu_time(record.job, 0); }
+
+  // It has so many GPUs from now on.
+  void count_gpu_time(JobId id, std::uint32_t gpus) {
+    Holding& held = holdings_[trace_row_[id.value]];
+    outcome_of(id).gpu_seconds += to_seconds(now_ - held.since) * held.gpus;
+    held = {now_, gpus};
   }
 
   TrainingJobOutcome& outcome_of(JobId job) { return outcome_.by_job[trace_row_[job.value]]; }
@@ -236,9 +249,36 @@ class TrainingRun {
       ++outcome_.finished;
       outcome_.total_completion_seconds += to_seconds(*job.finished - job.submitted);
     }
+    tally_tenants();
     outcome_.rescales = engine_.rescales();
     outcome_.gpu_seconds = static_cast<double>(engine_.gpu_time()) / 1e9;
   }
+
+  void tally_tenants() {
+    if (!core_.state().training.tenants) return;
+    const TenantTable& table = *core_.state().training.tenants;
+    const std::vector<double> shares = shares_of_weight(table);
+    for (std::size_t i = 0; i < table.tenants.size(); ++i)
+      outcome_.by_tenant.push_back({table.tenants[i].name, table.tenants[i].parent, shares[i]});
+    for (std::size_t row = 0; row < outcome_.by_job.size(); ++row) {
+      const TrainingJobOutcome& job = outcome_.by_job[row];
+      for_each_group(table, table.index_of(workload_.jobs[row].spec.tenant), [&](std::size_t at) {
+        TenantOutcome& tenant = outcome_.by_tenant[at];
+        ++tenant.jobs;
+        tenant.finished += job.finished ? 1 : 0;
+        tenant.gpu_seconds += job.gpu_seconds;
+        if (!job.started) return;
+        ++tenant.started;
+        tenant.total_wait_seconds += to_seconds(*job.started - job.submitted);
+      });
+    }
+  }
+
+  // What a job has, and since when.
+  struct Holding {
+    Time since;
+    std::uint32_t gpus = 0;
+  };
 
   const TrainingWorkload& workload_;
   TrainingRunConfig config_;
@@ -257,6 +297,7 @@ class TrainingRun {
   std::set<JobId> starting_;
   std::size_t row_ = 0;
   std::vector<std::int64_t> speeds_;  // by row
+  std::vector<Holding> holdings_;     // by row
   Time now_;
   Time wake_up_ = Time::max();
   bool has_new_plans_ = false;  // since the last decision

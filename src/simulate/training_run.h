@@ -14,6 +14,7 @@
 #include "domain/curve.h"
 #include "domain/event.h"
 #include "domain/record.h"
+#include "domain/tenants.h"
 #include "domain/training.h"
 #include "schedule/policies/training_policy.h"
 
@@ -39,6 +40,7 @@ struct TrainingRunConfig {
   schedule::TrainingConfig training;
   JobSpeeds speeds;
   std::vector<NodeOutage> outages;
+  TenantTable tenants;  // who shares the cluster, from the start; empty: nobody
   // What a change of GPUs is planned to cost, and what it really costs. By default both are what the
   // cluster's size makes usual. Without Ablation::plans_overhead weir plans as if it were nothing.
   std::optional<schedule::RescaleCost> planned_cost;
@@ -62,6 +64,19 @@ struct TrainingJobOutcome {
   std::optional<Time> counter_offer;
   std::optional<Time> warned_at;  // when its user was told that the promise is at risk
   std::int64_t rescales = 0;
+  double gpu_seconds = 0;
+};
+
+// A tenant, with all that is below it.
+struct TenantOutcome {
+  std::string name;
+  std::int32_t parent = kNoParent;  // its place in the list
+  double share_of_weight = 0;       // of the whole, if everybody wanted more than they get
+  std::int64_t jobs = 0;
+  std::int64_t finished = 0;
+  double gpu_seconds = 0;
+  std::int64_t started = 0;
+  double total_wait_seconds = 0;  // from submission to the first GPU, of jobs that ran
 };
 
 struct TrainingOutcome {
@@ -85,6 +100,7 @@ struct TrainingOutcome {
   double gpu_seconds = 0;
   double wall_seconds = 0;
   std::vector<TrainingJobOutcome> by_job;
+  std::vector<TenantOutcome> by_tenant;  // where there are tenants
 };
 
 // What each job of the workload really does, in permille of its curve: by row, the same under every

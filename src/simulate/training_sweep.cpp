@@ -21,6 +21,7 @@ TrainingRunConfig run_config(const TrainingSweepConfig& config, const SweepPlace
   run.policy = config.policies[place.policy];
   run.training = config.training;
   run.speeds = config.speeds;
+  if (run.policy == "weir") run.tenants = config.tenants;
   run.planned_cost = config.planned_cost;
   run.real_cost = config.real_cost;
   if (place.seed) run.training.seed = run.speeds.seed = *place.seed;

@@ -27,6 +27,8 @@ struct TrainingSweepConfig {
   std::vector<std::uint64_t> seeds;
   schedule::TrainingConfig training;
   JobSpeeds speeds;
+  TenantTable
+      tenants;  // who shares the cluster under weir, which alone gives shares; empty: nobody
   std::optional<schedule::RescaleCost> planned_cost;
   std::optional<schedule::RescaleCost> real_cost;
   unsigned threads = 0;  // 0 = one per core
