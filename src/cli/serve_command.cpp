@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -18,6 +19,7 @@
 #include "cli/serve_doors.h"
 #include "cli/serve_observing.h"
 #include "cli/serve_tenants.h"
+#include "cli/tenant_users.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
 #include "control/controller.h"
@@ -287,6 +289,11 @@ CommandSpec serve_spec() {
             .most = 10'000,
             .help = "Jobs that may be starting at the same time; others wait for their first step. "
                     "Default: two for each core."},
+           {.name = "tenant-user",
+            .type = OptionType::text_list,
+            .unit = "TENANT=USER",
+            .help = "The user of this machine as whom the jobs of a tenant run; others run as the "
+                    "server's. Needs root. May be repeated."},
            {.name = "keep",
             .type = OptionType::text,
             .unit = "duration",
@@ -315,6 +322,8 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto mistakes = kubernetes_options_in(options);
   mistakes.append(mistakes_of_doors(options));
   mistakes.append(mistakes_of_tenants(options));
+  auto users = read_tenant_users(options, geteuid() == 0);
+  if (!users) mistakes.append(users.error().details);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const auto durations = read_durations(options);
   if (!durations) return tl::unexpected<Error>(durations.error());
@@ -323,6 +332,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   signal(SIGPIPE, SIG_IGN);
   auto state = open_state(options);
   if (!state) return tl::unexpected<Error>(std::move(state.error()));
+  if (auto checked = check_users_can_enter(*users, (*state)->folder); !checked) return checked;
   control::Store& store = *(*state)->store;
   if (store.setting(kEngineSetting)) {
     return bad_input(Diagnostic{"", 0, "--state", "a state folder of a server that observes",
@@ -345,6 +355,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
     if (!curves) return tl::unexpected<Error>(std::move(curves.error()));
     config.curves = std::move(*curves);
   }
+  config.tenant_users = std::move(*users);
   config.rescale_cost = {durations->rescale, durations->rescale_per_doubling};
   config.margin_permille = static_cast<std::int32_t>(options.integer("margin")) * 10;
   config.keep_history = durations->keep;

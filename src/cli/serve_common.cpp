@@ -22,7 +22,9 @@ Result<std::unique_ptr<ServedState>> open_state(const OptionValues& options) {
   auto state = std::make_unique<ServedState>();
   state->folder =
       fs::absolute(options.has("state") ? fs::path{options.text("state")} : default_state_folder());
-  if (auto made = make_state_folder(state->folder); !made)
+  const auto access =
+      options.is_given("tenant-user") ? FolderAccess::others_pass : FolderAccess::own;
+  if (auto made = make_state_folder(state->folder, access); !made)
     return tl::unexpected<Error>(std::move(made.error()));
   auto token = read_or_make_token(token_file(state->folder));
   if (!token) return tl::unexpected<Error>(std::move(token.error()));

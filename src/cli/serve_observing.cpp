@@ -27,8 +27,9 @@ Diagnostics mistakes_in(const OptionValues& options) {
     mistakes.add(
         {"", 0, "--mode", "schedule", "observe: with --engine kubernetes weir only reads so far"});
   }
-  for (const char* name : {"cluster", "policy", "tenants", "curves", "rescale",
-                           "rescale-per-doubling", "margin", "warm-pool", "starts-at-once"}) {
+  for (const char* name :
+       {"cluster", "policy", "tenants", "curves", "rescale", "rescale-per-doubling", "margin",
+        "warm-pool", "starts-at-once", "tenant-user"}) {
     if (!options.is_given(name)) continue;
     mistakes.add({"", 0, fmt::format("--{}", name), "given",
                   "leave it out: the cluster has its own scheduler"});

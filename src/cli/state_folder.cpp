@@ -61,11 +61,12 @@ fs::path url_file(const fs::path& state) {
   return state / "url";
 }
 
-Result<void> make_state_folder(const fs::path& state) {
+Result<void> make_state_folder(const fs::path& state, FolderAccess access) {
   std::error_code error;
   fs::create_directories(state, error);
   if (error) return failed(state, "cannot be made", error.value());
-  if (chmod(state.c_str(), S_IRWXU) != 0) return failed(state, "cannot be made private", errno);
+  const mode_t mode = access == FolderAccess::others_pass ? S_IRWXU | S_IXGRP | S_IXOTH : S_IRWXU;
+  if (chmod(state.c_str(), mode) != 0) return failed(state, "cannot be made private", errno);
   return {};
 }
 

@@ -22,8 +22,12 @@ std::filesystem::path key_file(const std::filesystem::path& state);
 std::filesystem::path audit_file(const std::filesystem::path& state);  // STATE/audit.jsonl
 std::filesystem::path url_file(const std::filesystem::path& state);  // STATE/url, of the last start
 
+// Whether users of jobs pass through it to where they work. They cannot list it, and each file in it is
+// for its owner only.
+enum class FolderAccess { own, others_pass };
 // Makes the folder, readable by its owner only.
-Result<void> make_state_folder(const std::filesystem::path& state);
+Result<void> make_state_folder(const std::filesystem::path& state,
+                               FolderAccess access = FolderAccess::own);
 // The token in the file; a new one is made when there is none.
 Result<std::string> read_or_make_token(const std::filesystem::path& file);
 

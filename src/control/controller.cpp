@@ -9,6 +9,7 @@
 
 #include "control/store_log.h"
 #include "control/submission.h"
+#include "domain/tenants.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
 
@@ -179,6 +180,15 @@ Result<void> Controller::restore_live_jobs() {
   return {};
 }
 
+std::shared_ptr<const LaunchSpec> Controller::launch_of(const formats::JobDocument& job) const {
+  LaunchSpec launch = job.launch;
+  const std::string_view tenant =
+      job.tenant.empty() ? kDefaultTenant : std::string_view{job.tenant};
+  if (const auto found = config_.tenant_users.find(tenant); found != config_.tenant_users.end())
+    launch.user = found->second;
+  return std::make_shared<const LaunchSpec>(std::move(launch));
+}
+
 bool Controller::restore_live_job(JobId id) {
   const auto view = reader_.job_view(id);
   const auto document = reader_.job_document(id);
@@ -188,7 +198,7 @@ bool Controller::restore_live_job(JobId id) {
   if (!status || !job) return false;
   LiveJob live;
   live.status = std::move(*status);
-  live.launch = std::make_shared<const LaunchSpec>(job->launch);
+  live.launch = launch_of(*job);
   live.retries = job->retries;
   live.curve = job->curve;
   if (job->is_to_be_profiled) live.to_profile = std::make_shared<const formats::JobDocument>(*job);
@@ -806,7 +816,7 @@ void Controller::obey(const Record& record) {
   if (!id) return;
   if (const auto* accepted = std::get_if<TrainingAccepted>(&record.what)) {
     LiveJob job;
-    job.launch = std::make_shared<const LaunchSpec>(submitted_->document.launch);
+    job.launch = launch_of(submitted_->document);
     job.retries = submitted_->document.retries;
     job.curve = submitted_->document.curve;
     if (submitted_->document.is_to_be_profiled)

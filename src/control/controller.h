@@ -52,6 +52,8 @@ struct ControllerConfig {
   Duration least_pause = std::chrono::milliseconds{5};  // between two decisions who has which GPUs
   Duration keep_history = std::chrono::hours{24 * 30};
   std::size_t most_waiting = 20'000;  // requests; more are turned away
+  // The user of the machine as whom a tenant's jobs run; tenants that are not here: the engine's own.
+  std::map<std::string, std::string, std::less<>> tenant_users;
 };
 
 class Controller final : public LiveLoop, public EngineListener {
@@ -164,6 +166,7 @@ class Controller final : public LiveLoop, public EngineListener {
   Result<void> recover(const ClockSource& clocks);
   Result<void> restore_live_jobs();
   bool restore_live_job(JobId job);
+  std::shared_ptr<const LaunchSpec> launch_of(const formats::JobDocument& job) const;
   void restore_keys();
   void restore_asked_sizes();
   std::vector<RunOrder> standing_orders() const;

@@ -44,6 +44,8 @@ struct LaunchSpec {
   // Modules of Python to import ahead of time, in a process that waits for the job's next start.
   std::vector<std::string> warm_start;
   std::int64_t memory_limit_bytes = 0;  // 0: none
+  // The user of the machine that its processes run as; empty: the engine's own. Never the job's choice.
+  std::string user;
 
   friend bool operator==(const LaunchSpec&, const LaunchSpec&) = default;
 };

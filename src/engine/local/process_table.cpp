@@ -28,6 +28,18 @@ std::vector<pid_t> all_processes() {
   return all;
 }
 
+// The effective one. From the text: the owner of a file in /proc is root's when a process hides itself.
+std::optional<uid_t> user_of(pid_t pid) {
+  const std::string text = read_small_file(proc_path(pid, "status")).value_or("");
+  constexpr std::string_view kLine = "\nUid:\t";
+  const std::size_t line = text.find(kLine);
+  if (line == std::string::npos) return std::nullopt;
+  std::string_view users = std::string_view{text}.substr(line + kLine.size());
+  users = users.substr(0, users.find('\n'));
+  users.remove_prefix(std::min(users.size(), users.find('\t') + 1));
+  return parse_number<std::uint32_t>(users.substr(0, users.find('\t')));
+}
+
 std::optional<std::string_view> find_variable(std::string_view environment,
                                               std::string_view variable) {
   while (!environment.empty()) {
@@ -109,7 +121,8 @@ std::vector<RunProcess> find_run_processes(std::string_view store) {
       const auto stat = stat_of(pid);
       if (!stat || stat->is_dead()) break;
       // A rank looks like its supervisor until it becomes its own program, but leads no session.
-      const bool is_supervisor = variable == kSupervisorVariable && stat->session == pid;
+      const bool is_supervisor =
+          variable == kSupervisorVariable && stat->session == pid && user_of(pid) == geteuid();
       found.push_back({pid, *run, is_supervisor});
       break;
     }

@@ -42,7 +42,8 @@ bool is_alive(const ProcessIdentity& identity);
 // The value of a variable in the environment the process was started with.
 std::optional<std::string> started_with(pid_t pid, std::string_view variable);
 
-// Living processes that belong to runs of this store.
+// Living processes that belong to runs of this store. Supervisors are only those of this process' user:
+// others may say of themselves what they like.
 struct RunProcess {
   pid_t pid = 0;
   RunKey run;

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,7 +46,7 @@ std::optional<std::string> find_program(const RankStart& start) {
 }
 
 // Where it went wrong, told by the child before it gives up.
-enum class Step : int { settings, directory, program };
+enum class Step : int { settings, user, directory, program };
 struct Failure {
   Step step;
   int error;
@@ -63,6 +64,7 @@ struct ChildSetup {
   int failure;
   int control;
   pid_t parent;
+  const RunUser* user;  // null: as the parent
 };
 
 [[noreturn]] void give_up(const ChildSetup& setup, Step step) {
@@ -71,11 +73,19 @@ struct ChildSetup {
   _exit(127);
 }
 
+// Straight to the kernel: the library would tell the threads of this process, which are the parent's.
+void become_user(const ChildSetup& setup) {
+  const RunUser& user = *setup.user;
+  if (syscall(SYS_setgroups, user.groups.size(), user.groups.data()) != 0 ||
+      syscall(SYS_setresgid, user.group, user.group, user.group) != 0 ||
+      syscall(SYS_setresuid, user.user, user.user, user.user) != 0 ||
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    give_up(setup, Step::user);
+}
+
 // Runs in the child, which shares the parent's memory until it becomes the program: system calls only.
 [[noreturn]] void become_rank(const ChildSetup& setup) {
   if (setpgid(0, 0) != 0) give_up(setup, Step::settings);
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(setup, Step::settings);
-  if (getppid() != setup.parent) _exit(127);  // died before the line above
   if (setup.cgroup_procs >= 0 && write(setup.cgroup_procs, "0", 1) != 1)
     give_up(setup, Step::settings);
   if (setup.memory_limit_bytes > 0) {
@@ -90,6 +100,10 @@ struct ChildSetup {
     fcntl(kControlDescriptor, F_SETFD, 0);
   else if (setup.control >= 0 && dup2(setup.control, kControlDescriptor) < 0)
     give_up(setup, Step::settings);
+  if (setup.user != nullptr) become_user(setup);
+  // Not earlier: who becomes another user loses it.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(setup, Step::settings);
+  if (getppid() != setup.parent) _exit(127);  // died before the line above
   if (chdir(setup.directory) != 0) give_up(setup, Step::directory);
   sigset_t none;
   sigemptyset(&none);
@@ -108,6 +122,8 @@ struct ChildSetup {
 std::string explain(const RankStart& start, const Failure& failure) {
   const std::string reason = std::strerror(failure.error);
   switch (failure.step) {
+    case Step::user:
+      return "cannot become the user " + start.user->name + ": " + reason;
     case Step::directory:
       return "cannot enter the directory " + start.directory + ": " + reason;
     case Step::program:
@@ -156,6 +172,9 @@ RankProcess start_rank(const RankStart& start) {
   const OwnedFd input{open("/dev/null", O_RDONLY | O_CLOEXEC)};
   if (!input) return failed(errno, explain(start, {Step::settings, errno}));
   fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+  // Who opens /dev/stderr anew must be its owner.
+  if (start.user && fchown(write_end.get(), start.user->user, start.user->group) != 0)
+    return failed(errno, explain(start, {Step::user, errno}));
   const OwnedFd nowhere{start.keeps_output ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC)};
 
   const std::vector<char*> arguments = pointers_to(start.command);
@@ -170,7 +189,8 @@ RankProcess start_rank(const RankStart& start) {
                          start.keeps_output ? write_end.get() : nowhere.get(),
                          failure_write.get(),
                          start.control,
-                         getpid()};
+                         getpid(),
+                         start.user ? &*start.user : nullptr};
   const pid_t pid = spawn(setup);
   if (pid < 0) return failed(errno, explain(start, {Step::settings, errno}));
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Starts one rank: its own process group, its output into a pipe, killed by the kernel when its
-// supervisor dies.
+// supervisor dies. A rank with a user has that user's rights and groups, and can gain no others.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/local/owned_fd.h"
+#include "engine/local/run_user.h"
 
 namespace weir::engine {
 
@@ -24,6 +26,7 @@ struct RankStart {
   int cgroup_procs = -1;                // file in which it enters itself first; -1: none
   bool keeps_output = true;             // otherwise nobody reads it
   int control = -1;                     // it gets this as descriptor 4; -1: none
+  std::optional<RunUser> user{};        // none: as this process
 };
 
 struct RankProcess {

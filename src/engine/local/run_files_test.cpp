@@ -43,6 +43,14 @@ SupervisorOrder any_order() {
   order.ordered_ns = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) order.warm_start.push_back(any_text());
   order.engine_socket = any_text();
+  if (*rc::gen::arbitrary<bool>()) {
+    order.user = RunUser{"u" + any_text(),
+                         *rc::gen::arbitrary<uid_t>(),
+                         *rc::gen::arbitrary<gid_t>(),
+                         *rc::gen::arbitrary<std::vector<gid_t>>(),
+                         any_text(),
+                         any_text()};
+  }
   return order;
 }
 
@@ -107,6 +115,43 @@ TEST(ProcessTable, ThisProcessIsAliveAndOneThatStartedAtAnotherTimeIsNot) {
   --self.start_time;
   self.boot_id = "another";
   EXPECT_FALSE(is_alive(self));
+}
+
+TEST(SupervisorOrderFile, OneOfTheSecondFormatIsStillRead) {
+  std::string bytes;
+  for (const std::string_view word : {"weir order 2",
+                                      "store",
+                                      "7",
+                                      "2",
+                                      "1",
+                                      "cmd",
+                                      "0",
+                                      "/dir",
+                                      "1",
+                                      "0",
+                                      "1",
+                                      "50",
+                                      "0",
+                                      "9",
+                                      "100",
+                                      "socket",
+                                      "",
+                                      "1",
+                                      "line",
+                                      "3",
+                                      "4",
+                                      "",
+                                      "0",
+                                      "5",
+                                      "end"}) {
+    bytes += word;
+    bytes += '\0';
+  }
+  const auto order = decode_supervisor_order(bytes);
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->progress_line, "line");
+  EXPECT_EQ(order->ordered_ns, 5);
+  EXPECT_FALSE(order->user);
 }
 
 TEST(SupervisorOrderFile, OneOfTheFirstFormatIsStillRead) {

@@ -66,6 +66,16 @@ bool has_file(int folder, const char* name) {
   return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+// May be passed through, if one knows the names below it, but not listed.
+int let_through(int folder) {
+  return fchmod(folder, 0711) == 0 ? 0 : errno;
+}
+
+int give_to(const RunUser& user, int parent, const std::string& name) {
+  const OwnedFd folder = open_folder(parent, name);
+  return folder && fchown(folder.get(), user.user, user.group) == 0 ? 0 : errno;
+}
+
 void remove_bookkeeping(int generation_folder) {
   for (const char* name : {"order", "status", "progress"}) unlinkat(generation_folder, name, 0);
 }
@@ -159,7 +169,7 @@ bool RunFolders::was_forgotten(std::uint64_t job) const {
 RunFolders::Lock RunFolders::try_lock(std::uint64_t job) const {
   const OwnedFd folder = make_and_open(runs_.get(), std::to_string(job));
   if (!folder) return {{}, errno};
-  OwnedFd lock{openat(folder.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  OwnedFd lock{openat(folder.get(), "lock", O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return {{}, errno};
   return {std::move(lock), 0};
 }
@@ -173,8 +183,16 @@ int RunFolders::write_order(const SupervisorOrder& order) const {
   if (const int error = make_folder(job.get(), "checkpoint"); error != 0) return error;
   const OwnedFd folder = make_and_open(job.get(), std::to_string(order.run.generation));
   if (!folder) return errno;
-  if (order.directory == work_path(order.run))
+  const bool has_work_folder = order.directory == work_path(order.run);
+  if (has_work_folder)
     if (const int error = make_folder(folder.get(), "folder"); error != 0) return error;
+  if (order.user) {
+    for (const int passed : {root_.get(), runs_.get(), past_.get(), job.get(), folder.get()})
+      if (const int error = let_through(passed); error != 0) return error;
+    if (const int error = give_to(*order.user, job.get(), "checkpoint"); error != 0) return error;
+    if (has_work_folder)
+      if (const int error = give_to(*order.user, folder.get(), "folder"); error != 0) return error;
+  }
   return write_small_file(folder.get(), "order", encode(order));
 }
 

@@ -47,7 +47,9 @@ class RunFolders {
   };
   Lock try_lock(std::uint64_t job) const;
 
-  // Makes the run's folder with the order in it, and its work folder if the order names that; older generations keep only their logs.
+  // Makes the run's folder with the order in it, and its work folder if the order names that; older
+  // generations keep only their logs. What a user of its own works in belongs to that user, who can pass
+  // through the folders above.
   // Requires: the job's lock is held. 0 or errno.
   int write_order(const SupervisorOrder& order) const;
   std::optional<SupervisorOrder> read_order(RunKey run) const;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/local/find_user.h"
 #include "engine/local/run_end.h"
 
 namespace weir::engine {
@@ -365,6 +366,13 @@ void RunKeeper::start_run(JobId id, Job& job) {
   if (job.wanted->launch == nullptr || job.wanted->launch->command.empty())
     return end_at_once(id, job, EINVAL, "there is no command to start");
   SupervisorOrder plan = supervisor_order(*job.wanted);
+  if (const std::string& name = job.wanted->launch->user; !name.empty()) {
+    plan.user = find_user(name);
+    if (!plan.user) {
+      const int error = errno == 0 ? ENOENT : errno;
+      return end_at_once(id, job, error, "this machine has no user " + name);
+    }
+  }
   plan.longest_save_ns = job.longest_save.count();
   if (has_zero_byte(plan))
     return end_at_once(id, job, EINVAL, "the command or its environment has a zero byte");

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -71,10 +72,12 @@ std::vector<OpenPiece> open_pieces(int folder, std::int32_t rank) {
 
 }  // namespace
 
-int RunLogWriter::open(int folder, std::int32_t rank, std::int64_t limit_bytes) {
+int RunLogWriter::open(int folder, std::int32_t rank, std::int64_t limit_bytes,
+                       const RunUser* owner) {
   folder_ = folder;
   rank_ = rank;
   limit_ = std::max<std::int64_t>(1, limit_bytes);
+  owner_ = owner;
   return open_piece();
 }
 
@@ -82,6 +85,7 @@ int RunLogWriter::open_piece() {
   OwnedFd next{openat(folder_, piece_name(rank_, end_).c_str(),
                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!next) return errno;
+  if (owner_ != nullptr && fchown(next.get(), owner_->user, owner_->group) != 0) return errno;
   if (older_begin_ >= 0) unlinkat(folder_, piece_name(rank_, older_begin_).c_str(), 0);
   older_begin_ = piece_ ? piece_begin_ : -1;
   piece_ = std::move(next);

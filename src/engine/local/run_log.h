@@ -12,13 +12,15 @@
 #include <vector>
 
 #include "engine/local/owned_fd.h"
+#include "engine/local/run_user.h"
 
 namespace weir::engine {
 
 class RunLogWriter {
  public:
-  // 0 or errno. `folder` stays open as long as the writer is used.
-  int open(int folder, std::int32_t rank, std::int64_t limit_bytes);
+  // 0 or errno. `folder` stays open as long as the writer is used, and so does the owner of the files
+  // (null: this process).
+  int open(int folder, std::int32_t rank, std::int64_t limit_bytes, const RunUser* owner = nullptr);
   // What cannot be written (a full disk) is dropped: the rank must not wait for it.
   void append(std::string_view bytes);
 
@@ -28,6 +30,7 @@ class RunLogWriter {
   int folder_ = -1;
   std::int32_t rank_ = 0;
   std::int64_t limit_ = 0;
+  const RunUser* owner_ = nullptr;
   OwnedFd piece_;
   std::int64_t piece_begin_ = 0;
   std::int64_t older_begin_ = -1;  // -1: none

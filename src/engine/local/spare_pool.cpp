@@ -13,7 +13,8 @@
 namespace weir::engine {
 
 std::optional<SpareKind> spare_kind_of(const LaunchSpec& launch) {
-  const bool is_ours = launch.ranks != Ranks::torchrun;
+  // A spare and its imports are the engine's user's: what another user names is not imported there.
+  const bool is_ours = launch.ranks != Ranks::torchrun && launch.user.empty();
   if (launch.warm_start.empty() || !is_ours || !WarmInterpreter::can_run(launch.command))
     return std::nullopt;
   return SpareKind{launch.command.front(), launch.warm_start, launch.environment};

@@ -29,6 +29,7 @@
 #include "engine/local/run_end.h"
 #include "engine/local/run_log.h"
 #include "engine/local/run_status.h"
+#include "engine/local/run_user.h"
 #include "engine/local/small_files.h"
 #include "engine/local/supervisor_order.h"
 #include "engine/local/torchrun_environment.h"
@@ -186,7 +187,14 @@ void Supervisor::look_after() {
 }
 
 std::vector<std::pair<std::string, std::string>> Supervisor::variables_of_ranks() const {
-  auto variables = order_.environment;
+  Variables variables;
+  if (order_.user) {
+    variables = {{"HOME", order_.user->home},
+                 {"USER", order_.user->name},
+                 {"LOGNAME", order_.user->name},
+                 {"SHELL", order_.user->shell}};
+  }
+  variables.insert(variables.end(), order_.environment.begin(), order_.environment.end());
   const std::string token = run_token(order_.store, order_.run);
   variables.emplace_back(kRankVariable, token);
   variables.emplace_back("WEIR_PROGRESS", "@weir.progress." + token);
@@ -208,12 +216,14 @@ void Supervisor::start_ranks() {
     return;
   }
   auto variables = variables_of_ranks();
+  const auto harmless = harmless_variables(environ);
+  const char* const* inherited = order_.user ? harmless.data() : environ;
   ranks_.resize(static_cast<std::size_t>(order_.ranks));
   for (std::int32_t number = 0; number < order_.ranks; ++number) {
     variables.emplace_back("WEIR_RANK", std::to_string(number));
     for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"})
       if (!order_.is_torchrun) variables.emplace_back(name, std::to_string(number));
-    if (!start_one(number, merge_environment(environ, variables, kSupervisorVariable))) {
+    if (!start_one(number, merge_environment(inherited, variables, kSupervisorVariable))) {
       if (warm_) warm_->let_go();
       begin_ending();
       return;
@@ -233,11 +243,18 @@ void Supervisor::start_ranks() {
 bool Supervisor::start_one(std::int32_t number, const std::vector<std::string>& environment) {
   Rank& rank = ranks_[static_cast<std::size_t>(number)];
   RankProcess process;
-  process.error = rank.log.open(folder_.get(), number, order_.log_limit_bytes);
+  process.error = rank.log.open(folder_.get(), number, order_.log_limit_bytes,
+                                order_.user ? &*order_.user : nullptr);
   if (process.error == 0) {
     const bool has_cgroup = cgroup_.procs() >= 0;
-    const RankStart start{order_.command, environment, order_.directory,
-                          has_cgroup ? 0 : order_.memory_limit_bytes, cgroup_.procs()};
+    const RankStart start{order_.command,
+                          environment,
+                          order_.directory,
+                          has_cgroup ? 0 : order_.memory_limit_bytes,
+                          cgroup_.procs(),
+                          true,
+                          -1,
+                          order_.user};
     if (warm_) process = warm_->start_rank(start);
     news_.start.is_warm = process.pid != 0;
     if (process.pid == 0) process = start_rank(start);
@@ -344,7 +361,7 @@ void Supervisor::read_progress() {
   for (int i = 0; i < kDatagramsAtOnce; ++i) {
     const auto datagram = progress_socket_.receive();
     if (!datagram) return;
-    if (datagram->user != geteuid()) continue;
+    if (datagram->user != (order_.user ? order_.user->user : geteuid())) continue;
     heed(read_job_message(datagram->bytes));
   }
 }

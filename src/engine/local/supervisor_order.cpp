@@ -6,8 +6,10 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::string_view kFormat = "weir order 2";
-constexpr std::string_view kFirstFormat = "weir order 1";  // of runs that outlived an upgrade
+constexpr std::string_view kFormat = "weir order 3";
+// Of runs that outlived an upgrade.
+constexpr std::string_view kSecondFormat = "weir order 2";
+constexpr std::string_view kFirstFormat = "weir order 1";
 constexpr std::string_view kEnd = "end";
 
 class Writer {
@@ -23,6 +25,16 @@ class Writer {
   void put(const std::vector<std::string>& texts) {
     put(texts.size());
     for (const std::string& text : texts) put(std::string_view{text});
+  }
+  void put(const std::optional<RunUser>& user) {
+    put(user ? std::string_view{user->name} : std::string_view{});
+    if (!user) return;
+    put(user->user);
+    put(user->group);
+    put(user->groups.size());
+    for (const gid_t group : user->groups) put(group);
+    put(std::string_view{user->home});
+    put(std::string_view{user->shell});
   }
   std::string take() { return std::move(bytes_); }
 
@@ -56,6 +68,18 @@ class Reader {
     const auto number = parse_number<std::int64_t>(word);
     if (!number) is_good_ = false;
     return number;
+  }
+  std::optional<RunUser> user() {
+    RunUser user;
+    user.name = text();
+    if (user.name.empty()) return std::nullopt;
+    user.user = number<std::uint32_t>();
+    user.group = number<std::uint32_t>();
+    for (std::size_t left = count(); left > 0 && is_good_; --left)
+      user.groups.push_back(number<std::uint32_t>());
+    user.home = text();
+    user.shell = text();
+    return user;
   }
   std::vector<std::string> texts() {
     std::vector<std::string> all;
@@ -123,6 +147,7 @@ std::string encode(const SupervisorOrder& order) {
   out.put(order.hang_after_ns);
   out.put(order.warm_start);
   out.put(order.ordered_ns);
+  out.put(order.user);
   out.put(kEnd);
   return out.take();
 }
@@ -130,7 +155,7 @@ std::string encode(const SupervisorOrder& order) {
 std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes) {
   Reader in{bytes};
   const std::string format = in.text();
-  if (format != kFormat && format != kFirstFormat) return std::nullopt;
+  if (format != kFormat && format != kSecondFormat && format != kFirstFormat) return std::nullopt;
   SupervisorOrder order;
   order.store = in.text();
   order.run.job = in.number<std::uint64_t>();
@@ -153,7 +178,7 @@ std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes) {
   order.progress_interval_ns = in.number<std::int64_t>();
   order.engine_socket = in.text();
   order.cgroup = in.text();
-  if (format == kFormat) {
+  if (format != kFirstFormat) {
     order.is_torchrun = in.number<std::int32_t>() != 0;
     order.progress_line = in.text();
     order.longest_save_ns = in.number<std::int64_t>();
@@ -162,6 +187,7 @@ std::optional<SupervisorOrder> decode_supervisor_order(std::string_view bytes) {
     order.warm_start = in.texts();
     order.ordered_ns = in.number<std::int64_t>();
   }
+  if (format == kFormat) order.user = in.user();
   if (in.text() != kEnd || !in.is_good() || !in.is_at_end()) return std::nullopt;
   return order;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/local/run_token.h"
+#include "engine/local/run_user.h"
 
 namespace weir::engine {
 
@@ -35,8 +36,9 @@ struct SupervisorOrder {
   std::int64_t memory_limit_bytes = 0;  // 0: none
   std::int64_t log_limit_bytes = 0;
   std::int64_t progress_interval_ns = 0;
-  std::string engine_socket;  // abstract
-  std::string cgroup;         // folder in which the run makes its own; empty: none
+  std::string engine_socket;    // abstract
+  std::string cgroup;           // folder in which the run makes its own; empty: none
+  std::optional<RunUser> user;  // of the ranks; none: the supervisor's own
 
   friend bool operator==(const SupervisorOrder&, const SupervisorOrder&) = default;
 };
