@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import ssl
 import subprocess
@@ -119,6 +120,7 @@ class Attacks:
             except ConnectionError:
                 pass
             late = time.monotonic() - ended
+            print(f"  {name}: its stream ended after {late:.2f} s", flush=True)
             self.checks.that(-0.5 < late < STREAM_ENDS_S, f"the stream of {name} ended after {late:.2f} s")
             for target in ("/v1/jobs", "/v1/events", "/metrics"):
                 self.checks.equal(self.status("GET", target, token), 401, f"GET {target} with {name}")
@@ -367,6 +369,9 @@ class Attacks:
             self.checks.that(page.status == 200 and page.content_type == "text/html", f"the page over TLS: {page.status}")
             self.events_over_tls()
             self.versions()
+            self.every_cipher()
+            self.no_tricks_of_tls()
+            self.streams_end_over_tls()
             self.commands(url)
             plain = self.server.raw(b"GET /v1/jobs HTTP/1.1\r\nHost: h\r\n\r\n")
             self.checks.equal(plain, None, "plain HTTP gets no answer")
@@ -419,6 +424,75 @@ class Attacks:
             with self.server.context().wrap_socket(plain, server_hostname="localhost") as secured:
                 names = {name for _, name in secured.getpeercert()["subjectAltName"]}
                 self.checks.that({"localhost", "127.0.0.1"} <= names, f"names of the certificate: {names}")
+
+    def every_cipher(self):
+        """All suites that this machine's library knows, one by one, as testssl does it."""
+        version = ssl.TLSVersion
+        offered = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        offered.set_ciphers("ALL:COMPLEMENTOFALL:@SECLEVEL=0")
+        names = sorted(each["name"] for each in offered.get_ciphers() if each["protocol"] != "TLSv1.3")
+        taken = [name for name in names
+                 if self.agreed(version.TLSv1_2, version.TLSv1_2, name + ":@SECLEVEL=0") not in (None, "not known here")]
+        good = re.compile(r"ECDHE-(ECDSA|RSA)-(AES(128|256)-GCM-SHA(256|384)|CHACHA20-POLY1305)$")
+        self.checks.that(taken and all(good.match(name) for name in taken), f"suites of TLS 1.2: {taken}")
+        print(f"  TLS 1.2: {len(taken)} of {len(names)} suites: {', '.join(taken)}", flush=True)
+
+    def no_tricks_of_tls(self):
+        """No resumption, compression or renegotiation; a key and a signature of today."""
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = self.server.context()
+            context.minimum_version = context.maximum_version = version
+            session = None
+            for again in (False, True):
+                with socket.create_connection((self.server.host, self.server.port), timeout=30) as plain:
+                    with context.wrap_socket(plain, server_hostname="localhost", session=session) as secured:
+                        self.checks.that(not secured.session_reused, f"{version.name}: no session is resumed")
+                        self.checks.equal(secured.compression(), None, f"{version.name}: compression")
+                        secured.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+                        secured.recv(4096)
+                        session = None if again else secured.session
+        if not shutil.which("openssl"):
+            return print("  renegotiation and certificate: not looked at, openssl is missing")
+        address = f"{self.server.host}:{self.server.port}"
+        done = subprocess.run(["openssl", "s_client", "-connect", address, "-tls1_2", "-legacy_renegotiation"],
+                              input=b"R\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n", capture_output=True, timeout=60)
+        self.checks.that(b"RENEGOTIATING" in done.stdout + done.stderr and b"HTTP/1.1 200" not in done.stdout, f"renegotiation: {done.stderr[-400:]}")
+        text = subprocess.run(["openssl", "x509", "-noout", "-text", "-in", self.server.state / "tls-cert.pem"], capture_output=True, text=True).stdout
+        self.checks.that("prime256v1" in text and "ecdsa-with-SHA256" in text, f"the certificate: {text}")
+
+    def streams_end_over_tls(self):
+        """Revoked while twenty streams are open: how long the last one lives."""
+        token = self.make_token("streamer", "viewer")
+        streams = []
+        for _ in range(20):
+            connection = self.server.connect(30)
+            connection.request("GET", "/v1/events", headers={"Authorization": "Bearer " + token})
+            streams.append((connection, connection.getresponse()))
+        self.checks.equal({response.status for _, response in streams}, {200}, "streams over TLS")
+        ends = []
+
+        def follow(response):
+            try:
+                while response.fp.readline():
+                    pass
+            except (OSError, ValueError):
+                pass
+            ends.append(time.monotonic())
+        threads = [threading.Thread(target=follow, args=(response,)) for _, response in streams]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        self.checks.equal(len(ends), 0, "streams that ended by themselves")
+        self.checks.equal(self.server.ask("POST", "/v1/tokens/streamer/revoke").status, 200, "revoke")
+        revoked = time.monotonic()
+        for thread in threads:
+            thread.join()
+        late = max(ends) - revoked
+        self.checks.that(late < STREAM_ENDS_S, f"the last of 20 streams ended {late:.2f} s after its token was revoked")
+        self.checks.equal(self.status("GET", "/v1/jobs", token), 401, "a revoked token over TLS")
+        for connection, _ in streams:
+            connection.close()
+        print(f"  revoked: the last of {len(streams)} streams over TLS ended after {late:.2f} s", flush=True)
 
     def commands(self, url):
         """weir's own client: trusts what it was told to, and nothing else."""
