@@ -648,6 +648,7 @@ class ContractTest:
         made = self.call("createToken", 201, body={"name": "v", "role": "submitter", "tenant": "vision", "expires_in": "1d"}).json()
         vision = made.pop("token")
         self.checks.that(made in self.call("tokens", 200).json()["tokens"], f"{made} is in the list")
+        self.checks.equal(self.call("whoami", 200, token=vision).json(), made, "the token that asks")
         self.call("createToken", 409, body={"name": "v", "role": "viewer"})
         self.call("createToken", 400, body={"name": "w", "role": "boss"})
         mine = self.submit(201, {"name": "mine", "command": "sleep 60"}, token=vision).json()

@@ -7,7 +7,6 @@
 #include <ostream>
 #include <utility>
 
-#include "cli/client_context.h"
 #include "formats/json_text.h"
 #include "formats/time_text.h"
 #include "report/clock_text.h"
@@ -47,7 +46,11 @@ std::string printable(std::string text) {
 Result<ApiClient> ApiClient::make(const OptionValues& options, Console& console) {
   auto address = server_address(options);
   if (!address) return tl::unexpected(std::move(address.error()));
-  return ApiClient{client_of(std::move(*address)), console};
+  return of(std::move(*address), console);
+}
+
+ApiClient ApiClient::of(ServerAddress address, Console& console) {
+  return ApiClient{client_of(std::move(address)), console};
 }
 
 Result<transport::HttpReply> ApiClient::send(std::string_view method, std::string_view path,

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/client_context.h"
 #include "cli/console.h"
 #include "domain/options.h"
 #include "domain/result.h"
@@ -24,6 +25,8 @@ class ApiClient {
  public:
   // Requires: the command has server_options().
   static Result<ApiClient> make(const OptionValues& options, Console& console);
+
+  static ApiClient of(ServerAddress address, Console& console);
 
   // Any answer; an error only when there was none.
   Result<transport::HttpReply> send(std::string_view method, std::string_view path,

@@ -3,6 +3,7 @@
 
 #include "cli/client_dashboard.h"
 #include "cli/client_jobs.h"
+#include "cli/client_login.h"
 #include "cli/client_logs.h"
 #include "cli/client_nodes.h"
 #include "cli/client_submit.h"
@@ -28,6 +29,8 @@ std::vector<Command> client_commands() {
       {token_create_spec(), token_create_command},
       {token_list_spec(), token_list_command},
       {token_revoke_spec(), token_revoke_command},
+      {login_spec(), login_command},
+      {logout_spec(), logout_command},
   };
 }
 

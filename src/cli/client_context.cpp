@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/login_file.h"
 #include "cli/state_folder.h"
 #include "domain/nearest_name.h"
 #include "formats/input_file.h"
@@ -29,16 +30,8 @@ struct Context {
   std::optional<fs::path> token_file;
   std::optional<fs::path> ca_file;
   std::string fingerprint;
+  std::string token;  // of a login
 };
-
-// "sha256//" and 32 bytes as Base64.
-std::optional<std::string> key_fingerprint(std::string_view text) {
-  constexpr std::string_view kBegin = "sha256//";
-  constexpr std::size_t kLength = kBegin.size() + 44;
-  const bool is_one = text.starts_with(kBegin) && text.size() == kLength && text.ends_with('=') &&
-                      text.find_first_of("; \t\r\n") == std::string_view::npos;
-  return is_one ? std::optional<std::string>{text} : std::nullopt;
-}
 
 // Nothing when it is not set, or empty.
 std::optional<std::string> variable(const char* name) {
@@ -47,11 +40,9 @@ std::optional<std::string> variable(const char* name) {
   return value;
 }
 
-// Empty when there is no home folder.
 fs::path config_file() {
-  if (const auto given = variable("XDG_CONFIG_HOME")) return fs::path{*given} / "weir/config.yaml";
-  const auto home = variable("HOME");
-  return home ? fs::path{*home} / ".config/weir/config.yaml" : fs::path{};
+  const fs::path folder = client_config_folder();
+  return folder.empty() ? folder : folder / "config.yaml";
 }
 
 // The names of all contexts, and the wanted one.
@@ -143,6 +134,25 @@ Result<std::string> read_line_of(const fs::path& path) {
   return text;
 }
 
+// What `weir login` kept, unless somebody names another server. Its token goes to no other.
+Result<std::optional<Context>> find_login(const OptionValues& options) {
+  if (options.has("context") || variable("WEIR_CONTEXT")) return std::optional<Context>{};
+  auto login = read_login();
+  if (!login) return tl::unexpected(std::move(login.error()));
+  if (!*login) return std::optional<Context>{};
+  auto named =
+      options.has("server") ? std::optional{options.text("server")} : variable("WEIR_SERVER");
+  while (named && named->ends_with('/')) named->pop_back();
+  if (named ? *named != (*login)->server : variable("WEIR_STATE").has_value())
+    return std::optional<Context>{};
+  Context context;
+  context.server = std::move((*login)->server);
+  context.token = std::move((*login)->token);
+  context.fingerprint = std::move((*login)->fingerprint);
+  if (!(*login)->ca_file.empty()) context.ca_file = std::move((*login)->ca_file);
+  return std::optional{std::move(context)};
+}
+
 // A file of the default state folder; empty when there is none.
 Result<std::string> of_state_folder(const fs::path& file) {
   std::error_code error;
@@ -184,28 +194,40 @@ Result<transport::HttpTls> find_trust(const OptionValues& options, const Context
     if (fs::exists(made, error)) file = made;
   }
   if (!file) return tls;
-  auto input = formats::InputFile::open(*file, kMostAuthorityBytes);
-  if (!input) return tl::unexpected(std::move(input.error()));
-  auto text = input->read_all();
-  if (!text) return tl::unexpected(std::move(text.error()));
-  if (text->find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
-    return bad_input(
-        Diagnostic{file->string(), 0, "the certificate authority", "none", "certificates as PEM"});
-  }
-  tls.authorities = std::move(*text);
+  auto authorities = read_authorities(*file);
+  if (!authorities) return tl::unexpected(std::move(authorities.error()));
+  tls.authorities = std::move(*authorities);
   return tls;
 }
 
 Result<std::string> find_token(const Context& context) {
   if (const auto given = variable("WEIR_TOKEN")) return *given;
+  if (!context.token.empty()) return context.token;
   if (context.token_file) return read_line_of(*context.token_file);
   return of_state_folder(token_file(default_state_folder()));
 }
 
 }  // namespace
 
+Result<std::string> read_token_file(const fs::path& file) {
+  return read_line_of(file);
+}
+
+Result<std::string> read_authorities(const fs::path& file) {
+  auto input = formats::InputFile::open(file, kMostAuthorityBytes);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  auto text = input->read_all();
+  if (text && text->find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
+    return bad_input(
+        Diagnostic{file.string(), 0, "the certificate authority", "none", "certificates as PEM"});
+  }
+  return text;
+}
+
 Result<ServerAddress> server_address(const OptionValues& options) {
-  auto context = find_context(options);
+  auto login = find_login(options);
+  if (!login) return tl::unexpected(std::move(login.error()));
+  auto context = *login ? Result<Context>{std::move(**login)} : find_context(options);
   if (!context) return tl::unexpected(std::move(context.error()));
   auto found = find_url(options, *context);
   if (!found) return tl::unexpected(std::move(found.error()));
@@ -231,22 +253,24 @@ transport::HttpClient client_of(ServerAddress address) {
 }
 
 std::vector<OptionSpec> server_options() {
-  return {{.name = "server",
-           .type = OptionType::text,
-           .unit = "URL",
-           .help = "The server to talk to. Otherwise WEIR_SERVER, the context's, the "
-                   "last one that was started here, or http://127.0.0.1:7070.",
-           .in_recipe = false},
-          {.name = "context",
-           .type = OptionType::text,
-           .help = "Which context of ~/.config/weir/config.yaml to use. Otherwise WEIR_CONTEXT, or "
-                   "the file's `current`.",
-           .in_recipe = false},
-          {.name = "ca-file",
-           .type = OptionType::file,
-           .help = "Certificates (PEM) to trust when the server has TLS. Otherwise WEIR_CA_FILE, "
-                   "the context's, or those of the system.",
-           .in_recipe = false}};
+  return {
+      {.name = "server",
+       .type = OptionType::text,
+       .unit = "URL",
+       .help =
+           "The server to talk to. Otherwise WEIR_SERVER, that of `weir login`, the context's, the "
+           "last one that was started here, or http://127.0.0.1:7070.",
+       .in_recipe = false},
+      {.name = "context",
+       .type = OptionType::text,
+       .help = "Which context of ~/.config/weir/config.yaml to use. Otherwise WEIR_CONTEXT, or "
+               "the file's `current`.",
+       .in_recipe = false},
+      {.name = "ca-file",
+       .type = OptionType::file,
+       .help = "Certificates (PEM) to trust when the server has TLS. Otherwise WEIR_CA_FILE, "
+               "the context's, or those of the system.",
+       .in_recipe = false}};
 }
 
 }  // namespace weir::cli

@@ -271,6 +271,13 @@ class ScriptedServer {
                  job["phase"] = "cancelled";
                  answer(responder, job);
                }));
+    router.add("GET", "/v1/whoami", [](const Request&, Responder responder) {
+      answer(responder, {{"name", "ci"},
+                         {"role", "submitter"},
+                         {"tenant", "vision"},
+                         {"created", "2026-11-16T10:00:00Z"},
+                         {"expires", "2027-02-14T10:00:00Z"}});
+    });
     router.add("GET", "/v1/nodes", [](const Request&, Responder responder) {
       answer(responder,
              {{"nodes",

@@ -219,6 +219,7 @@ transport::Router Api::router() {
   route("GET", "/v1/events", &Api::events);
   route("GET", "/v1/log", &Api::log);
   route("POST", "/v1/backup", &Api::backup);
+  route("GET", "/v1/whoami", &Api::whoami);
   route("GET", "/v1/tokens", &Api::tokens);
   route("POST", "/v1/tokens", &Api::create_token);
   route("POST", "/v1/tokens/{token}/revoke", &Api::revoke_token);

@@ -241,6 +241,10 @@ std::optional<JobId> Api::find_own_job(const Request& request, Responder& respon
   return std::nullopt;
 }
 
+void Api::whoami(Request request, Responder responder) {
+  responder.send(json_response(200, json_of(caller_of(request)->token()).dump()));
+}
+
 void Api::tokens(Request, Responder responder) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const AccessToken& token : tokens_->list()) list.push_back(json_of(token));
