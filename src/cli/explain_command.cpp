@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/client_explain.h"
+#include "cli/log_counterfactuals.h"
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "domain/nearest_name.h"
@@ -180,6 +181,19 @@ Result<Told> tell_from_simulation(const OptionValues& options) {
   return Told{std::move(*story), std::move(context)};
 }
 
+// Of a refused job in a log, unless another moment is asked for: when it was told.
+Result<ApiJson> what_would_change(const Told& told, const OptionValues& options, Console& console) {
+  if (is_of_server(options))
+    return counterfactuals_from_server(options.text("name"), options, console);
+  if (!options.has("log")) return ApiJson::array();
+  const report::JobStory& story = told.story;
+  const bool is_refused = story.answer == report::JobStory::Answer::refused;
+  const Time moment = is_refused && !options.has("at") ? story.answered : story.told_until;
+  const auto found = counterfactuals_in_log(options.text("log"), story, moment);
+  if (!found) return tl::unexpected(found.error());
+  return ApiJson::parse(*found).at("would_change");
+}
+
 }  // namespace
 
 Result<void> explain_command(const OptionValues& options, Console& console) {
@@ -189,23 +203,22 @@ Result<void> explain_command(const OptionValues& options, Console& console) {
                     : options.has("log")  ? tell_from_log(options)
                                           : tell_from_simulation(options);
   if (!told) return tl::unexpected(told.error());
-  const ApiJson would_change =
-      is_of_server(options) ? counterfactuals_from_server(options.text("name"), options, console)
-                            : ApiJson::array();
+  const auto would_change = what_would_change(*told, options, console);
+  if (!would_change) return tl::unexpected(would_change.error());
   if (!options.flag("json")) {
     console.out << report::story_text(told->story, told->context);
-    if (!would_change.empty()) console.out << "\nWhat would change it:\n";
-    for (const ApiJson& line : would_change) console.out << "  " << text_in(line, "text") << "\n";
+    if (!would_change->empty()) console.out << "\nWhat would change it:\n";
+    for (const ApiJson& line : *would_change) console.out << "  " << text_in(line, "text") << "\n";
     return {};
   }
   const auto json = report::story_json(told->story, told->context);
   if (!json) return tl::unexpected(json.error());
-  if (!is_of_server(options)) {
+  if (!is_of_server(options) && !options.has("log")) {
     console.out << *json;
     return {};
   }
   ApiJson whole = ApiJson::parse(*json);
-  whole["would_change"] = would_change;
+  whole["would_change"] = *would_change;
   return print_json(whole, console);
 }
 

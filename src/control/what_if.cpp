@@ -181,7 +181,10 @@ std::string second_text(Time wall) {
   return formats::format_time(std::chrono::floor<std::chrono::seconds>(wall));
 }
 
-std::string change_text(const Counterfactual& line, const std::string& other, Duration ahead) {
+using TimeText = std::function<std::string(Time)>;
+
+std::string change_text(const Counterfactual& line, const std::string& other,
+                        const TimeText& clock) {
   switch (line.change) {
     case Counterfactual::Change::submitted_again:
       return "submitted again";
@@ -192,19 +195,19 @@ std::string change_text(const Counterfactual& line, const std::string& other, Du
     case Counterfactual::Change::other_cancelled:
       return fmt::format("if job {} ({}) were cancelled", line.other.value, other);
     case Counterfactual::Change::later_deadline:
-      return "submitted again with its deadline at " + second_text(line.deadline + ahead);
+      return "submitted again with its deadline at " + clock(line.deadline);
   }
   return "";
 }
 
-std::string effect_text(const Counterfactual& line, Time now, Duration ahead) {
+std::string effect_text(const Counterfactual& line, Time now, const TimeText& clock) {
   switch (line.wish) {
     case schedule::Wish::start:
-      return line.at == now ? "starts now" : "starts at " + second_text(line.at + ahead);
+      return line.at == now ? "starts now" : "starts at " + clock(line.at);
     case schedule::Wish::promise:
       return "is promised";
     case schedule::Wish::in_time:
-      return "is done in time, at " + second_text(line.at + ahead);
+      return "is done in time, at " + clock(line.at);
   }
   return "";
 }
@@ -274,7 +277,11 @@ std::string to_json(const WhatIfAnswer& answer, bool with_records) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string to_json(const ShownCounterfactuals& shown) {
+std::string to_json(const ShownCounterfactuals& shown,
+                    const std::function<std::string(Time)>& clock) {
+  const TimeText text = [&](Time time) {
+    return clock ? clock(time + shown.wall_ahead) : second_text(time + shown.wall_ahead);
+  };
   constexpr const char* kChanges[] = {"submitted_again", "more_gpus", "more_nodes",
                                       "other_cancelled", "later_deadline"};
   constexpr const char* kEffects[] = {"starts", "promised", "in_time"};
@@ -289,8 +296,8 @@ std::string to_json(const ShownCounterfactuals& shown) {
       add_time(json, "deadline", line.deadline, shown.wall_ahead);
     json["effect"] = kEffects[static_cast<std::size_t>(line.wish)];
     add_time(json, "at", line.at, shown.wall_ahead);
-    json["text"] = change_text(line, shown.others[i], shown.wall_ahead) + ": " +
-                   effect_text(line, shown.now, shown.wall_ahead);
+    json["text"] =
+        change_text(line, shown.others[i], text) + ": " + effect_text(line, shown.now, text);
     lines.push_back(std::move(json));
   }
   return Json{{"would_change", std::move(lines)}}.dump(-1, ' ', false,

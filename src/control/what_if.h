@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,8 @@ struct ShownCounterfactuals {
   Time now;
   Duration wall_ahead{0};
 };
-std::string to_json(const ShownCounterfactuals& shown);
+// `clock` says times in its texts; none: RFC 3339, to the second.
+std::string to_json(const ShownCounterfactuals& shown,
+                    const std::function<std::string(Time)>& clock = {});
 
 }  // namespace weir::control

@@ -180,7 +180,11 @@ Foretold compare_finishes(const LiveHistory& live, const std::vector<std::option
   return result;
 }
 
-Result<Replay> replay(const std::filesystem::path& log) {
+namespace {
+
+// Until the moment; the state that was reached goes to `reached`, unless that is null.
+Result<Replay> replay_until(const std::filesystem::path& log, Time moment,
+                            std::optional<ReplayedState>* reached) {
   auto reader = formats::RecordLogReader::open(log);
   if (!reader) return tl::unexpected(std::move(reader.error()));
   const formats::RecordLogHeader& header = reader->header();
@@ -209,7 +213,7 @@ Result<Replay> replay(const std::filesystem::path& log) {
                            made.size(), compared));
         break;
       }
-      if (!*line) break;
+      if (!*line || std::get<Event>((*line)->what).at > moment) break;
       made = core.handle(std::get<Event>((*line)->what));
       compared = 0;
       ++result.events;
@@ -228,7 +232,22 @@ Result<Replay> replay(const std::filesystem::path& log) {
                          text));
     }
   }
+  if (reached != nullptr) reached->emplace(ReplayedState{core.fork_state(), config});
   return result;
+}
+
+}  // namespace
+
+Result<Replay> replay(const std::filesystem::path& log) {
+  return replay_until(log, Time::max(), nullptr);
+}
+
+Result<std::optional<ReplayedState>> replayed_state(const std::filesystem::path& log, Time moment) {
+  std::optional<ReplayedState> reached;
+  const auto replayed = replay_until(log, moment, &reached);
+  if (!replayed) return tl::unexpected(replayed.error());
+  if (replayed->difference || replayed->events == 0) reached.reset();
+  return reached;
 }
 
 }  // namespace weir::simulate

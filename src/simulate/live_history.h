@@ -20,6 +20,7 @@
 #include "domain/training.h"
 #include "formats/record_log.h"
 #include "schedule/admit/size_table.h"
+#include "schedule/core/core.h"
 
 namespace weir::simulate {
 
@@ -54,5 +55,13 @@ struct Replay {
   std::optional<std::string> difference;  // the first, for people
 };
 Result<Replay> replay(const std::filesystem::path& log);
+
+// Where the scheduler stood at that moment, by the events of the log until then. Nothing when they are
+// not all there or lead elsewhere: a log of decisions alone, or of a program that decided otherwise.
+struct ReplayedState {
+  schedule::State state;
+  schedule::CoreConfig config;
+};
+Result<std::optional<ReplayedState>> replayed_state(const std::filesystem::path& log, Time moment);
 
 }  // namespace weir::simulate
