@@ -69,7 +69,7 @@ asan: deps-build build/asan/build.ninja
 
 # Only the layers that start threads.
 tsan: deps-build build/tsan/build.ninja
-	@cmake --build --preset tsan -j $(JOBS) --target schedule_test simulate_test transport_test control_test
+	@cmake --build --preset tsan -j $(JOBS) --target simulate_test transport_test control_test
 	@ctest --preset tsan -j $(JOBS)
 
 bench: deps-build build/release/build.ninja
