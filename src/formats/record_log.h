@@ -63,6 +63,7 @@ struct RecordLogHeader {
   std::string workload;  // how to get the jobs again: a path, a recipe
   std::string curves;    // and the curves
   Speed speed;
+  std::string reserve{};  // what was promised to nobody, as its operator wrote it; empty: nothing
   friend bool operator==(const RecordLogHeader&, const RecordLogHeader&) = default;
 };
 

@@ -39,6 +39,7 @@ struct HeaderPayload {
   std::string workload;
   std::string curves;
   RecordLogHeader::Speed speed;
+  std::string reserve;
 };
 
 }  // namespace
@@ -71,7 +72,7 @@ inline constexpr auto kFields<HeaderPayload> = std::tuple{
     Field{"cluster", &HeaderPayload::cluster},   Field{"rescale", &HeaderPayload::rescale},
     Field{"policy", &HeaderPayload::policy},     Field{"slot_s", &HeaderPayload::slot},
     Field{"workload", &HeaderPayload::workload}, Field{"curves", &HeaderPayload::curves},
-    Field{"speed", &HeaderPayload::speed}};
+    Field{"speed", &HeaderPayload::speed},       Field{"reserve", &HeaderPayload::reserve, true}};
 
 }  // namespace log
 
@@ -135,7 +136,8 @@ void append_header_line(std::string& out, const RecordLogHeader& header, std::st
                                 {header.slot},
                                 header.workload,
                                 header.curves,
-                                header.speed});
+                                header.speed,
+                                header.reserve});
   writer.raw(",\"build\":");
   writer.put(build);
   writer.raw("}");
@@ -162,7 +164,8 @@ Result<RecordLogHeader> read_header_line(std::string_view line) {
                          payload.slot.value,
                          std::move(payload.workload),
                          std::move(payload.curves),
-                         std::move(payload.speed)};
+                         std::move(payload.speed),
+                         std::move(payload.reserve)};
 }
 
 }  // namespace weir::formats

@@ -312,7 +312,7 @@ std::optional<Promise> Promises::replan_all(Time deadline, std::span<const int> 
   std::vector<std::size_t> chosen;
   std::vector<ToPlan> jobs;  // the newcomer last
   PromisedUse used{view_.state, view_.pool, view_.now};
-  CapacityProfile others{view_.now, view_.pool.gpus_up()};
+  CapacityProfile others{view_.now, view_.pool.gpus_up() - view_.held_back};
   std::vector<CapacityProfile::Change> kept;
   for (std::size_t i = 0; i < promised_.size(); ++i) {
     const TrainingJob& job = *promised_[i].job;

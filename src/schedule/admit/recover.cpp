@@ -2,6 +2,8 @@
 #include "schedule/admit/recover.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "schedule/admit/arrange.h"
 #include "schedule/admit/promises.h"
@@ -41,57 +43,35 @@ Mended as_early_as_possible(const PoolView& view, JobId id, const CapacityProfil
   return {id, std::move(*timeline), Mended::Outcome::at_risk, plan.end};
 }
 
-}  // namespace
+// The promised jobs, the most urgent first.
+using Order = std::vector<std::pair<Duration, JobId>>;
 
-std::vector<Mended> mend_job(const PoolView& view, JobId id) {
-  const TrainingJob& job = view.state.job(id);
-  Promises promises{view, job, id, QuotaRule::maxima};
+// How often a job that found no room is planned first instead; never where there are many jobs.
+constexpr int kRepairs = 8;
+constexpr std::size_t kManyJobs = 512;
+
+// New timelines for all promised jobs.
+struct Attempt {
   std::vector<Mended> mended;
-  if (auto promise = promises.promise_by(job.spec->deadline)) {
-    for (auto& [other, timeline] : promise->revised) {
-      // A promise that was broken before is not mended by being in nobody's way.
-      const bool is_kept = !view.state.job(other).is_at_risk;
-      mended.push_back({other,
-                        std::move(timeline),
-                        is_kept ? Mended::Outcome::kept : Mended::Outcome::at_risk,
-                        {}});
-    }
-    mended.push_back({id, std::move(promise->timeline), Mended::Outcome::kept, {}});
-    return mended;
-  }
-  std::vector<OtherTimeline> others;
-  for (const JobId other : view.pool.active) {
-    const Timeline& timeline = view.state.job(other).timeline;
-    if (other != id && view.state.job(other).is_promised())
-      others.push_back({&timeline, timeline.end});
-  }
-  CapacityProfile unpromised = view.unpromised;
-  std::vector<CapacityProfile::Change> own;
-  if (job.timeline.end > view.now) give_back(own, job.timeline, job.timeline.end);
-  unpromised.apply(std::move(own));
-  mended.push_back(as_early_as_possible(view, id, unpromised, others));
-  return mended;
-}
+  // How many are at risk that were not; and how many are in all.
+  std::pair<std::size_t, std::size_t> broken;
+  std::optional<JobId> first_late;  // the first that found no room, of those that have the time
+};
 
-std::vector<Mended> mend_pool(const PoolView& view) {
-  std::vector<std::pair<Duration, JobId>> order;
-  std::vector<JobId> late;
-  for (const JobId id : view.pool.active) {
-    const TrainingJob& job = view.state.job(id);
-    if (!job.is_promised()) continue;
-    order.emplace_back(laxity(job, view.now, job.spec->deadline), id);
-  }
-  std::sort(order.begin(), order.end());
+Attempt planned_anew(const PoolView& view, const Order& order, std::span<const int> reserves) {
   CapacityProfile profile{view.now, view.pool.gpus_up()};
   PromisedUse used{view.state, view.pool, view.now};
   std::vector<SizePlan> plans;
   std::vector<JobId> jobs;
+  std::vector<JobId> late;
+  Attempt attempt;
   for (const auto& [slack, id] : order) {
     const TrainingJob& job = view.state.job(id);
     auto plan = fill(used.within(profile, job.tenant, QuotaRule::maxima), to_fill(view, job),
-                     fill_rules(view));
+                     fill_rules(view, reserves));
     if (!plan) {
       late.push_back(id);
+      if (!attempt.first_late && slack >= Duration{0}) attempt.first_late = id;
       continue;
     }
     subtract(profile, *plan, *job.sizes);
@@ -119,16 +99,110 @@ std::vector<Mended> mend_pool(const PoolView& view) {
   };
   auto arrangement = arrange_with(false);
   if (!arrangement) arrangement = arrange_with(true);
-  std::vector<Mended> mended;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     TrainingJob job = view.state.job(jobs[i]);
     // Where even moving everyone does not help, it takes what is left over.
     job.timeline = arrangement ? std::move(arrangement->timelines[i]) : Timeline{{}, view.now};
     const bool is_kept = surplus(job, view.now) >= Work{};
-    mended.push_back({jobs[i], std::move(job.timeline),
-                      is_kept ? Mended::Outcome::kept : Mended::Outcome::at_risk, plans[i].end});
+    if (!is_kept) {
+      attempt.broken.first += job.is_at_risk ? 0 : 1;
+      ++attempt.broken.second;
+    }
+    attempt.mended.push_back({jobs[i], std::move(job.timeline),
+                              is_kept ? Mended::Outcome::kept : Mended::Outcome::at_risk,
+                              plans[i].end});
   }
+  return attempt;
+}
+
+// Whether every timeline can still be followed, and keeps every promise that is not at risk.
+bool all_hold(const PoolView& view) {
+  return std::all_of(view.pool.active.begin(), view.pool.active.end(), [&](JobId id) {
+    const TrainingJob& job = view.state.job(id);
+    if (!job.is_promised()) return true;
+    const Timeline& timeline = job.timeline;
+    for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
+      if (timeline.end_of(i) > view.now && !timeline.steps[i].block.is_none() &&
+          !view.pool.closed.is_free(timeline.steps[i].block))
+        return false;
+    }
+    return job.is_at_risk || surplus(job, view.now) >= Work{};
+  });
+}
+
+}  // namespace
+
+Time overdue_at(const TrainingJob& job) {
+  constexpr Duration kGrace = from_seconds(10);
+  constexpr Duration kBeforeTheDeadline = from_seconds(1);
+  constexpr Duration kForEver = std::chrono::hours{24 * 365 * 100};
+  const IterationRate rate = job.rate();
+  if (job.block.is_none() || rate.value <= 0) return Time::max();
+  const Duration needed = time_for(job.left, rate);
+  if (needed > kForEver) return Time::max();
+  const Time done = std::max(job.observed_at, job.ready_at) + needed;
+  if (!job.has_deadline()) return done + kGrace;
+  return std::max(done, std::min(done + kGrace, job.spec->deadline - kBeforeTheDeadline));
+}
+
+std::vector<Mended> mend_job(const PoolView& view, JobId id) {
+  const TrainingJob& job = view.state.job(id);
+  Promises promises{view, job, id, QuotaRule::maxima};
+  std::vector<Mended> mended;
+  const bool has_time = laxity(job, view.now, job.spec->deadline) >= Duration{0};
+  if (auto promise = has_time ? promises.promise_by(job.spec->deadline) : std::nullopt) {
+    for (auto& [other, timeline] : promise->revised) {
+      // A promise that was broken before is not mended by being in nobody's way.
+      const bool is_kept = !view.state.job(other).is_at_risk;
+      mended.push_back({other,
+                        std::move(timeline),
+                        is_kept ? Mended::Outcome::kept : Mended::Outcome::at_risk,
+                        {}});
+    }
+    mended.push_back({id, std::move(promise->timeline), Mended::Outcome::kept, {}});
+    return mended;
+  }
+  std::vector<OtherTimeline> others;
+  for (const JobId other : view.pool.active) {
+    const Timeline& timeline = view.state.job(other).timeline;
+    if (other != id && view.state.job(other).is_promised())
+      others.push_back({&timeline, timeline.end});
+  }
+  CapacityProfile unpromised = view.unpromised;
+  std::vector<CapacityProfile::Change> own;
+  if (job.timeline.end > view.now) give_back(own, job.timeline, job.timeline.end);
+  unpromised.apply(std::move(own));
+  mended.push_back(as_early_as_possible(view, id, unpromised, others));
   return mended;
+}
+
+std::vector<Mended> mend_pool(const PoolView& view) {
+  Order order;
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    if (job.is_promised()) order.emplace_back(laxity(job, view.now, job.spec->deadline), id);
+  }
+  std::sort(order.begin(), order.end());
+  const int repairs = order.size() > kManyJobs ? 0 : kRepairs;
+  std::optional<Attempt> best;
+  // A large reserve of one job can be what another lacks.
+  for (std::size_t first = 0; first < kReserves.size(); ++first) {
+    Order tried = order;
+    for (int repair = 0; repair <= repairs; ++repair) {
+      Attempt attempt = planned_anew(view, tried, std::span{kReserves}.subspan(first));
+      const auto late = attempt.first_late;
+      if (!best || attempt.broken < best->broken) best = std::move(attempt);
+      if (best->broken == std::pair<std::size_t, std::size_t>{}) return std::move(best->mended);
+      // Who found no room though it has the time comes first in the next attempt.
+      if (!late) break;
+      const auto at = std::find_if(tried.begin(), tried.end(),
+                                   [&](const auto& entry) { return entry.second == *late; });
+      std::rotate(tried.begin(), at, at + 1);
+    }
+  }
+  // Where GPUs came back, the plans of before still hold.
+  if (best->broken.first > 0 && all_hold(view)) return {};
+  return std::move(best->mended);
 }
 
 }  // namespace weir::schedule

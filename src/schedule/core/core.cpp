@@ -61,6 +61,18 @@ std::optional<std::vector<Record>> Core::handle_training(const Event& event) {
     return TrainingDecision{state_.training,  training_index_, *config_.training_policy,
                             config_.training, event.at,        state_.next_job()};
   };
+  std::vector<Record> records;
+  const auto add = [&](std::vector<Record> more) {
+    apply_training(more, event.at);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  };
+  if (std::holds_alternative<TimerFired>(event.what)) {
+    for (const JobId id : decision_now().overdue()) {
+      TrainingDecision next = decision_now();
+      next.mend_overdue(id);
+      add(next.take_records());
+    }
+  }
   TrainingDecision decision = decision_now();
   std::visit(
       [&](const auto& what) {
@@ -68,12 +80,7 @@ std::optional<std::vector<Record>> Core::handle_training(const Event& event) {
       },
       event.what);
   if (std::holds_alternative<TimerFired>(event.what)) wake_up_ = decision.wake_up();
-  std::vector<Record> records = decision.take_records();
-  apply_training(records, event.at);
-  const auto add = [&](std::vector<Record> more) {
-    apply_training(more, event.at);
-    std::move(more.begin(), more.end(), std::back_inserter(records));
-  };
+  add(decision.take_records());
   // Promises that were made come before jobs that wait for an answer.
   if (const auto* curve = std::get_if<CurveUpdated>(&event.what)) {
     for (const JobId id : decision_now().promised_with(*curve)) {

@@ -7,6 +7,7 @@
 
 #include "schedule/admit/gate.h"
 #include "schedule/admit/promises.h"
+#include "schedule/admit/recover.h"
 
 namespace weir::schedule {
 namespace {
@@ -27,6 +28,16 @@ bool is_better(const Verdict& a, const Verdict& b) {
   const auto* refused_b = std::get_if<Refusal>(&b);
   if (refused_a == nullptr || !refused_a->earliest) return false;
   return !refused_b->earliest || *refused_a->earliest < *refused_b->earliest;
+}
+
+// Whether a job at risk is expected at another time than was announced: by more than ten minutes, and
+// by more than a tenth of the time until then.
+bool is_another_time(const Mended& after, Time announced, Time now) {
+  constexpr Duration kAtLeast = from_seconds(600);
+  if (after.expected_finish <= now) return false;  // nobody knows
+  const Duration off = after.expected_finish < announced ? announced - after.expected_finish
+                                                         : after.expected_finish - announced;
+  return off > std::max(kAtLeast, (after.expected_finish - now) / 10);
 }
 
 }  // namespace
@@ -154,8 +165,8 @@ void TrainingDecision::operator()(const RanksReady& event) {
   // Late for an older generation, or told before.
   if (job.generation != event.generation || job.is_ready || job.block.is_none())
     return add(EventIgnored{}, {ReasonCode::already_so, 0});
-  add(JobObserved{event.job, job.left_at(now_), now_, job.speed_permille},
-      {ReasonCode::as_reported, 0});
+  // Before, it made no progress, whatever was expected.
+  add(JobObserved{event.job, job.left, now_, job.speed_permille}, {ReasonCode::as_reported, 0});
 }
 
 void TrainingDecision::operator()(const RanksFailed& event) {
@@ -183,10 +194,27 @@ void TrainingDecision::operator()(const ProgressReported& event) {
     const WideInteger speed = (job.left - left).femto_iterations * job.speed_permille /
                               std::max<WideInteger>(1, expected.femto_iterations);
     const auto seen = static_cast<std::int32_t>(std::clamp<WideInteger>(speed, 1, 4000));
-    // A few per mille are noise.
-    if (std::abs(seen - job.speed_permille) > kNoisePermille) observed.speed_permille = seen;
+    // A few per mille are noise, unless a promise hangs on them.
+    const bool is_noise = std::abs(seen - job.speed_permille) <= kNoisePermille;
+    if (!is_noise || (seen < job.speed_permille && hangs_on_speed(job, left, seen)))
+      observed.speed_permille = seen;
   }
   add(observed, {ReasonCode::as_reported, 0});
+}
+
+// Whether the promise would be broken at that speed.
+bool TrainingDecision::hangs_on_speed(const TrainingJob& job, Work left,
+                                      std::int32_t permille) const {
+  if (!job.is_promised() || job.is_at_risk) return false;
+  const PoolState& pool = state_.pool_of(job);
+  const auto curve = pool.curves.find(job.spec->curve);
+  if (curve == pool.curves.end()) return false;
+  TrainingJob slower = job;
+  slower.left = left;
+  slower.observed_at = now_;
+  slower.sizes = std::make_shared<const SizeTable>(
+      at_speed(size_table(*curve->second, *job.spec, *pool.pool, state_), permille));
+  return !slower.sizes->empty() && surplus(slower, now_) < Work{};
 }
 
 void TrainingDecision::operator()(const CurveUpdated& event) {
@@ -281,6 +309,8 @@ void TrainingDecision::follow_up(const Event& event) {
     judge_waiting(*curve);
   } else if (const auto* failed = std::get_if<RanksFailed>(&event.what)) {
     if (state_.knows(failed->job)) mend(failed->job);
+  } else if (const auto* ready = std::get_if<RanksReady>(&event.what)) {
+    if (state_.knows(ready->job)) mend(ready->job);  // they may have taken longer than planned
   } else if (const auto* lost = std::get_if<NodeLost>(&event.what)) {
     mend_pool_of(lost->node);
   } else if (const auto* drained = std::get_if<NodeDrained>(&event.what)) {
@@ -326,15 +356,35 @@ void TrainingDecision::mend(JobId id) {
   record_mended(policy_.mend(view(position_of(job.pool)), id));
 }
 
+std::vector<JobId> TrainingDecision::overdue() const {
+  std::vector<JobId> jobs;
+  for (const PoolState& pool : state_.pools) {
+    for (const JobId id : pool.active) {
+      const TrainingJob& job = state_.job(id);
+      if (!job.is_promised()) continue;
+      const bool is_overdue = job.is_at_risk
+                                  ? !job.timeline.steps.empty() && job.timeline.end <= now_
+                                  : overdue_at(job) <= now_ && surplus(job, now_) < Work{};
+      if (is_overdue) jobs.push_back(id);
+    }
+  }
+  return jobs;
+}
+
+void TrainingDecision::mend_overdue(JobId id) {
+  record_mended(policy_.mend(view(position_of(state_.job(id).pool)), id));
+}
+
 void TrainingDecision::record_mended(std::vector<Mended> mended) {
   for (Mended& after : mended) {
     const TrainingJob& job = state_.job(after.job);
     const bool is_kept = after.outcome == Mended::Outcome::kept;
     const auto code =
         is_kept && job.is_at_risk ? ReasonCode::back_on_plan : ReasonCode::behind_plan;
+    const bool is_news = !job.is_at_risk || is_another_time(after, job.timeline.end, now_);
     if (after.timeline != job.timeline)
       add(TimelineRevised{after.job, std::move(after.timeline)}, {code, 0});
-    if (!is_kept && !job.is_at_risk)
+    if (!is_kept && is_news)
       add(PromiseAtRisk{after.job, after.expected_finish}, {ReasonCode::behind_plan, 0});
   }
 }

@@ -52,6 +52,11 @@ class TrainingDecision {
   std::vector<JobId> promised_with(const CurveUpdated& event) const;
   void mend_with_new_curve(JobId id);
 
+  // The promised jobs that should be done and have not said so, or should have been done by the time
+  // that was announced; each to be mended like those above, before GPUs are handed out.
+  std::vector<JobId> overdue() const;
+  void mend_overdue(JobId id);
+
   std::vector<Record> take_records() { return std::move(records_); }
   // When the policies want to decide again; known after a TimerFired.
   Time wake_up() const { return wake_up_; }
@@ -65,6 +70,7 @@ class TrainingDecision {
   void judge_waiting(const CurveUpdated& event);
   void mend_pool_of(NodeId node);
   void mend(JobId id);
+  bool hangs_on_speed(const TrainingJob& job, Work left, std::int32_t permille) const;
   void record_mended(std::vector<Mended> mended);
   std::size_t position_of(PoolIndex pool) const;
   PoolView view(std::size_t pool) const;

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "domain/reserve.h"
 #include "schedule/admit/capacity_profile.h"
 #include "schedule/core/training_state.h"
 
@@ -33,6 +34,9 @@ struct Ablation {
   bool raises_late = true;         // of a plan's two sizes, the larger comes as late as possible
 };
 
+// What is still to be kept from being promised. GPUs of lost nodes come out of the reserve first.
+std::int32_t held_back(const PoolState& pool, const Reserve& reserve);
+
 struct TrainingConfig {
   Duration slot{0};  // changes fall on multiples of it; 0: anywhere
   bool makes_counter_offers = true;
@@ -40,6 +44,7 @@ struct TrainingConfig {
   GateRules gate;
   // Jobs that need more than this multiple of the median GPU-time are promised later; 0: never.
   std::int64_t provisional_multiple = 0;
+  Reserve reserve;
   Ablation ablation;
   // Of policies that decide in rounds, leases or slices; 0: what suits the policy.
   Duration round{0};
@@ -97,6 +102,7 @@ struct PoolView {
   const CapacityProfile& unpromised;
   Time now;
   const TrainingConfig& config;
+  std::int32_t held_back = 0;  // GPUs that must not be promised; `unpromised` is without them
 };
 
 class TrainingPolicy {

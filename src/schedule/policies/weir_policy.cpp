@@ -2,6 +2,7 @@
 #include "schedule/policies/weir_policy.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "schedule/admit/gate.h"
 #include "schedule/admit/margin.h"
@@ -76,16 +77,15 @@ Time next_turn(const PoolView& view) {
   return slot_after(view.now + Duration{1}, view.state.tenants->lease);
 }
 
-}  // namespace
-
-Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
+// `view` is what may be promised of the whole.
+Verdict judge_in(const PoolView& view, const PoolView& whole, const TrainingJob& job) {
   const Time now = view.now;
   if (job.sizes->empty()) return Refusal{{ReasonCode::never_fits, 0}, std::nullopt};
   const std::int32_t most = PromisedUse{view.state, view.pool, now}.maximum_of(job.tenant);
   if (job.sizes->front().gpus > most)
     return Refusal{{ReasonCode::over_quota, static_cast<std::uint64_t>(most)}, std::nullopt};
   const auto without_promise = [&](Reason reason) {
-    const Estimate expected = estimate(view, job);
+    const Estimate expected = estimate(whole, job);
     return NoPromise{reason, expected.start, expected.finish};
   };
   if (!job.has_deadline()) return without_promise({ReasonCode::no_promise_asked, 0});
@@ -120,6 +120,35 @@ Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
   return refusal;
 }
 
+// When to look again whether a job that runs is done. One that should be, and has some time left, is
+// looked at more and more often.
+Time next_look(const TrainingJob& job, const PoolView& view) {
+  constexpr Duration kAtLeast = from_seconds(1);
+  if (job.is_at_risk) return Time::max();
+  const Time overdue = overdue_at(job);
+  if (overdue > view.now) return overdue;
+  return view.now + std::max(kAtLeast, (job.spec->deadline - view.now) / 2);
+}
+
+}  // namespace
+
+std::int32_t held_back(const PoolState& pool, const Reserve& reserve) {
+  if (reserve == Reserve{}) return 0;
+  const auto& gpus = pool.pool->gpus;
+  const std::int64_t all = std::accumulate(gpus.begin(), gpus.end(), std::int64_t{0});
+  const std::int64_t wanted = reserve.gpus + (all * reserve.permille + 999) / 1000;
+  const std::int64_t lost = all - pool.gpus_up();
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted - lost, 0, pool.gpus_up()));
+}
+
+Verdict WeirPolicy::judge(const PoolView& view, const TrainingJob& job) const {
+  const std::int32_t kept = held_back(view.pool, view.config.reserve);
+  if (kept == 0) return judge_in(view, view, job);
+  CapacityProfile unpromised = view.unpromised;
+  unpromised.apply({{view.now, -kept}});
+  return judge_in({view.state, view.pool, unpromised, view.now, view.config, kept}, view, job);
+}
+
 std::vector<Mended> WeirPolicy::mend(const PoolView& view, JobId job) const {
   return mend_job(view, job);
 }
@@ -146,6 +175,8 @@ Allocation WeirPolicy::allocate(const PoolView& view) const {
     const TrainingJob& job = view.state.job(id);
     if (!job.is_promised()) continue;
     allocation.wake_up = std::min(allocation.wake_up, job.timeline.next_change(view.now));
+    allocation.wake_up =
+        std::min(allocation.wake_up, slot_after(next_look(job, view), view.config.slot));
   }
   allocation.wake_up = std::min(allocation.wake_up, next_turn(view));
   return allocation;
