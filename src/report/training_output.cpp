@@ -57,6 +57,7 @@ Json to_json(const TrainingSummary& run) {
                {"warned_in_vain", run.warned_in_vain},
                {"refused", run.refused},
                {"finished", run.finished},
+               {"nodes_lost", run.nodes_lost},
                {"mean_jct_s", or_null(run.mean_jct_s)},
                {"p50_jct_s", or_null(run.p50_jct_s)},
                {"p99_jct_s", or_null(run.p99_jct_s)},

@@ -99,6 +99,7 @@ TrainingSummary summarise(const TrainingSweepRun& run) {
     summary.missed_after_admission = outcome.missed_after_admission;
   }
   summary.finished = outcome.finished;
+  summary.nodes_lost = outcome.nodes_lost;
   summary.rescales = outcome.rescales;
   summary.decisions = outcome.decisions;
   summary.promised_at_submission = outcome.promised_at_submission;

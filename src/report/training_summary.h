@@ -49,6 +49,7 @@ struct TrainingSummary {
   std::int64_t warned_in_vain = 0;       // announced, and met after all
   std::int64_t refused = 0;
   std::int64_t finished = 0;
+  std::int64_t nodes_lost = 0;  // how often one was
   std::int64_t rescales = 0;
   std::int64_t decisions = 0;
   // From submission to finish, of finished jobs; nothing when there are none.

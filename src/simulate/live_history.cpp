@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "formats/log_codec.h"
+#include "formats/reserve_text.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
@@ -192,6 +193,7 @@ Result<Replay> replay_until(const std::filesystem::path& log, Time moment,
   config.policy = schedule::placement_policies().front().policy;
   config.training_policy = schedule::find_training_policy(header.policy);
   config.training.slot = header.slot;
+  config.training.reserve = formats::parse_reserve(header.reserve).value_or(Reserve{});
   if (config.training_policy == nullptr) {
     return bad_input(Diagnostic{log.string(), 1, "policy", header.policy,
                                 "a policy for training jobs; `weir policies` lists them"});

@@ -27,6 +27,18 @@ void ModelledEngine::advance(Run& run, Time now) {
   run.since = now;
 }
 
+void ModelledEngine::fall_back(Time now, JobId job) {
+  Run& run = runs_[job.value];
+  const Work before = run.left;
+  const Time from = std::max(run.since, run.ready);
+  const bool has_run = !run.block.is_none() && now > from;
+  advance(run, now);
+  if (!has_run || checkpoint_every_ <= Duration{0}) return;
+  const Duration saved = (now - from) / checkpoint_every_ * checkpoint_every_;
+  const Work done = run.rate * saved;
+  run.left = done < before ? before - done : Work{};
+}
+
 void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) {
   Run& run = runs_[change.job.value];
   advance(run, now);
@@ -51,12 +63,16 @@ void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) 
 void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
   if (run.speed_permille == 1000) return;
   constexpr Duration kAtLeast = from_seconds(10);
+  constexpr Duration kAtTheEnd = from_seconds(1);
   const std::int64_t full = run.curve.rate_at(static_cast<std::int32_t>(run.block.size)).value;
+  if (full <= 0) return;
   const IterationRate drift{std::max<std::int64_t>(1, std::abs(full - run.rate.value))};
   const Work hundredth{run.all.femto_iterations / 100};
   const Work worth_telling = std::min(hundredth, run.rate * kAtLeast);
-  const Time at = after + std::max(kAtLeast, time_for(worth_telling, drift));
-  queue_.push({at, job, false, run.generation, true});
+  const Duration until_half = time_for(run.all - done_at(job, after), IterationRate{full}) / 2;
+  const Duration until_next =
+      std::min(std::max(kAtLeast, time_for(worth_telling, drift)), std::max(kAtTheEnd, until_half));
+  queue_.push({after + until_next, job, false, run.generation, true});
 }
 
 bool ModelledEngine::is_current(const Happening& happening) const {

@@ -5,8 +5,12 @@
 // only then: the base cost if exactly these GPUs formed a group before, the full cost otherwise. A
 // start is a change. While it pays it makes no progress.
 //
+// A job saves its state before a change that the scheduler wants, and every so often while it runs
+// (what that costs is part of its curve). When a node is lost under it, what it did since is lost too.
+//
 // A job that runs as its curve says need not report; one that does not reports each time it has
-// drifted by another hundredth of its work, or by what it does in ten seconds.
+// drifted by another hundredth of its work, or by what it does in ten seconds; and each time it has done
+// half of what is left, down to a second: real jobs report every few seconds.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +27,17 @@ namespace weir::simulate {
 
 class ModelledEngine {
  public:
-  explicit ModelledEngine(const schedule::RescaleCost& cost) : cost_{cost} {}
+  // `checkpoint_every`: how long a job runs between two saves; 0: nothing it does is ever lost.
+  explicit ModelledEngine(const schedule::RescaleCost& cost, Duration checkpoint_every = {})
+      : cost_{cost}, checkpoint_every_{checkpoint_every} {}
 
   // A job the scheduler accepted. `speed_permille` of its curve is what it really does.
   // One that runs in one piece begins anew with every change.
   void add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille,
            bool in_one_piece = false);
   void resize(Time now, PoolIndex pool, const JobResized& change);
+  // Its ranks are gone: it has done what it last saved. A change is to follow.
+  void fall_back(Time now, JobId job);
 
   struct Happening {
     Time at;
@@ -76,6 +84,7 @@ class ModelledEngine {
   bool is_current(const Happening& happening) const;
 
   schedule::RescaleCost cost_;
+  Duration checkpoint_every_;
   std::vector<Run> runs_;  // by id
   std::priority_queue<Happening, std::vector<Happening>, Later> queue_;
   std::unordered_set<std::uint64_t> known_groups_;

@@ -125,6 +125,36 @@ TEST_F(Engine, NobodyDoesMoreThanTheirWork) {
   EXPECT_EQ(done(100'000), 1000);
 }
 
+// Ready at 5, saved at 15 and 25; lost at 32.
+TEST_F(Engine, WhoLosesItsRanksHasDoneWhatItLastSaved) {
+  engine = ModelledEngine{kCost, from_seconds(10)};
+  engine.add(kJob, a_curve(), work_of_iterations(1000), 1000);
+  give(0, {0, 1});
+  engine.fall_back(second(32), kJob);
+  give(32, kNoGpus);
+  EXPECT_EQ(done(32), 200);
+  EXPECT_EQ(engine.gpu_time(), WideInteger{32} * from_seconds(1).count());
+}
+
+TEST_F(Engine, AChangeThatIsWantedSavesEverythingFirst) {
+  engine = ModelledEngine{kCost, from_seconds(10)};
+  engine.add(kJob, a_curve(), work_of_iterations(1000), 1000);
+  give(0, {0, 1});
+  give(32, {0, 2});                    // 270 done; ready at 40
+  engine.fall_back(second(47), kJob);  // 105 more are lost
+  give(47, kNoGpus);
+  EXPECT_EQ(done(47), 270);
+}
+
+TEST_F(Engine, NothingIsLostBeforeTheRanksAreReady) {
+  engine = ModelledEngine{kCost, from_seconds(10)};
+  engine.add(kJob, a_curve(), work_of_iterations(1000), 1000);
+  give(0, {0, 1});
+  engine.fall_back(second(3), kJob);
+  give(3, kNoGpus);
+  EXPECT_EQ(done(3), 0);
+}
+
 TEST_F(Engine, CountsTheGpuTimeItHandedOutAlsoWhileAJobPays) {
   give(0, {0, 1});
   give(20, {0, 2});

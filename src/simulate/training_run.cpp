@@ -26,7 +26,7 @@ class TrainingRun {
       : workload_{workload},
         config_{config},
         core_{core_config(config), initial_state(cluster, config)},
-        engine_{real_cost(cluster, config)} {
+        engine_{real_cost(cluster, config), config.checkpoint_every} {
     outcome_.policy = config.policy;
     speeds_ = job_speeds(workload, config.speeds);
     outcome_.makes_promises = schedule::find_training_policy(config.policy)->makes_promises();
@@ -39,6 +39,9 @@ class TrainingRun {
       return workload.jobs[a].submitted < workload.jobs[b].submitted;
     });
     if (!by_arrival_.empty()) now_ = workload.jobs[by_arrival_.front()].submitted;
+    assert((config.outages.empty() || config.failures.mtbf == Duration{0}) && "one or the other");
+    for (const Node& node : cluster.nodes) nodes_.push_back(node.id);
+    failures_.emplace(config.failures, nodes_.size(), now_);
     for (const NodeOutage& outage : config.outages) {
       const NodeId node = cluster.nodes[outage.node].id;
       outages_.emplace_back(aligned(outage.from), NodeLost{node});
@@ -58,9 +61,11 @@ class TrainingRun {
     const Time start = now_;
     while (true) {
       const Time next = std::min({next_arrival(), next_happening(), next_outage(), wake_up_});
-      if (next == Time::max()) break;
-      now_ = next;
+      // Nodes fail for ever. Where nothing else will happen, only a node that comes back can help.
+      if (next == Time::max() && (failures_->down() == 0 || is_over())) break;
+      now_ = std::min(next, next_failure());
       bool has_news = hear_of_outages();
+      has_news = hear_of_failures() || has_news;
       has_news = hear_of_releases() || has_news;
       for (const JobId job : starting_) report_progress(job);
       has_news = submit_arrivals() || has_news;
@@ -154,9 +159,42 @@ class TrainingRun {
     bool any = false;
     for (; next_outage() <= now_; ++told_outages_, any = true) {
       const auto& [at, event] = outages_[told_outages_];
-      std::visit([&](const auto& what) { tell(what); }, event);
+      std::visit([&](const auto& what) { tell_of_node(what); }, event);
     }
     return any;
+  }
+
+  Time next_failure() const { return aligned(failures_->next_at()); }
+
+  bool hear_of_failures() {
+    bool any = false;
+    for (; next_failure() <= now_; any = true) {
+      const FailureClock::Change change = failures_->take_next();
+      if (change.is_failure) {
+        tell_of_node(NodeLost{nodes_[change.node]});
+      } else {
+        tell_of_node(NodeReturned{nodes_[change.node]});
+      }
+    }
+    return any;
+  }
+
+  // Jobs that lost a node find out how far they had saved.
+  template <class What>
+  void tell_of_node(const What& what) {
+    fallen_back_.clear();
+    tell(what);
+    if (config_.checkpoint_every == Duration{0}) return;
+    const std::vector<JobId> fallen_back = std::exchange(fallen_back_, {});
+    for (const JobId job : fallen_back) report_progress(job);
+  }
+
+  // Every job has come, and none is to be served any more.
+  bool is_over() const {
+    const auto& pools = core_.state().training.pools;
+    return arrived_ == by_arrival_.size() &&
+           std::all_of(pools.begin(), pools.end(),
+                       [](const schedule::PoolState& pool) { return pool.active.empty(); });
   }
 
   bool submit_arrivals() {
@@ -178,6 +216,7 @@ class TrainingRun {
   template <class What>
   void tell(What what) {
     for (const Record& record : core_.handle(Event{now_, std::move(what)})) {
+      reason_ = record.reason;
       std::visit([&](const auto& made) { obey(made); }, record.what);
       if (config_.on_record) config_.on_record(record);
     }
@@ -194,7 +233,11 @@ class TrainingRun {
                 work_of_iterations(record.spec->iterations), speeds_[row_],
                 record.spec->in_one_piece);
   }
-  void obey(const TimelineRevised&) { has_new_plans_ = true; }
+  void obey(const PoolNodeClosed&) { ++outcome_.nodes_lost; }
+  void obey(const TimelineRevised& record) {
+    has_new_plans_ = true;
+    if (reason_.code == ReasonCode::back_on_plan) outcome_of(record.job).warned_at.reset();
+  }
   void obey(const PromiseAtRisk& record) {
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.warned_at) job.warned_at = now_;
@@ -209,6 +252,10 @@ class TrainingRun {
     outcome_of(record.job).counter_offer = record.earliest;
   }
   void obey(const JobResized& record) {
+    if (reason_.code == ReasonCode::node_lost) {
+      engine_.fall_back(now_, record.job);
+      fallen_back_.push_back(record.job);
+    }
     engine_.resize(now_, core_.state().training.job(record.job).pool, record);
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.started && !record.block.is_none()) job.started = now_;
@@ -288,6 +335,10 @@ class TrainingRun {
   // When nodes go and come, in order.
   std::vector<std::pair<Time, std::variant<NodeLost, NodeReturned>>> outages_;
   std::size_t told_outages_ = 0;
+  std::vector<NodeId> nodes_;  // in the cluster's order
+  std::optional<FailureClock> failures_;
+  std::vector<JobId> fallen_back_;  // with the node that was lost last
+  Reason reason_;                   // of the record that is being obeyed
   std::vector<std::size_t> by_arrival_;
   std::size_t arrived_ = 0;
   std::deque<ModelledEngine::Happening> reports_;  // of which the scheduler has not heard yet

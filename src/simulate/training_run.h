@@ -17,6 +17,7 @@
 #include "domain/tenants.h"
 #include "domain/training.h"
 #include "schedule/policies/training_policy.h"
+#include "simulate/node_failures.h"
 
 namespace weir::simulate {
 
@@ -39,8 +40,12 @@ struct TrainingRunConfig {
   std::string policy = "weir";
   schedule::TrainingConfig training;
   JobSpeeds speeds;
+  // Nodes that are away at known times, or that fail by chance; the same under every policy. Requires:
+  // not both.
   std::vector<NodeOutage> outages;
   TenantTable tenants;  // who shares the cluster, from the start; empty: nobody
+  NodeFailures failures;
+  Duration checkpoint_every{0};  // what is lost with a node (modelled_engine.h)
   // What a change of GPUs is planned to cost, and what it really costs. By default both are what the
   // cluster's size makes usual. Without Ablation::plans_overhead weir plans as if it were nothing.
   std::optional<schedule::RescaleCost> planned_cost;
@@ -62,7 +67,8 @@ struct TrainingJobOutcome {
   std::optional<Time> started;
   std::optional<Time> finished;
   std::optional<Time> counter_offer;
-  std::optional<Time> warned_at;  // when its user was told that the promise is at risk
+  // When its user was told that the promise is at risk, unless it was taken back since.
+  std::optional<Time> warned_at;
   std::int64_t rescales = 0;
   double gpu_seconds = 0;
 };
@@ -93,6 +99,7 @@ struct TrainingOutcome {
   Duration total_warning{0};             // how long before the deadline, over those
   std::int64_t warned_in_vain = 0;       // told, and on time after all
   std::int64_t finished = 0;
+  std::int64_t nodes_lost = 0;  // how often one was
   std::int64_t rescales = 0;
   std::int64_t decisions = 0;
   double total_completion_seconds = 0;  // of finished jobs

@@ -22,9 +22,11 @@ TrainingRunConfig run_config(const TrainingSweepConfig& config, const SweepPlace
   run.training = config.training;
   run.speeds = config.speeds;
   if (run.policy == "weir") run.tenants = config.tenants;
+  run.failures = config.failures;
+  run.checkpoint_every = config.checkpoint_every;
   run.planned_cost = config.planned_cost;
   run.real_cost = config.real_cost;
-  if (place.seed) run.training.seed = run.speeds.seed = *place.seed;
+  if (place.seed) run.training.seed = run.speeds.seed = run.failures.seed = *place.seed;
   return run;
 }
 

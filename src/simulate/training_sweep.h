@@ -23,12 +23,14 @@ namespace weir::simulate {
 
 struct TrainingSweepConfig {
   std::vector<std::string> policies;
-  // Each decides what is drawn for `speeds` and by policies; none: one run, with the seeds they have.
+  // Each decides what is drawn for `speeds`, for `failures` and by policies; none: one run, with the seeds they have.
   std::vector<std::uint64_t> seeds;
   schedule::TrainingConfig training;
   JobSpeeds speeds;
   TenantTable
       tenants;  // who shares the cluster under weir, which alone gives shares; empty: nobody
+  NodeFailures failures;
+  Duration checkpoint_every{0};
   std::optional<schedule::RescaleCost> planned_cost;
   std::optional<schedule::RescaleCost> real_cost;
   unsigned threads = 0;  // 0 = one per core
