@@ -118,7 +118,8 @@ CommandSpec simulate_spec() {
             .default_text = "42..46",
             .least = 0,
             .help = "One run for each seed. It decides the order of tasks and of nodes; with "
-                    "--jobs what is drawn for --job-speed and by policies, and without --seeds "
+                    "--jobs what is drawn for --job-speed, for --node-mtbf and by policies, and "
+                    "without --seeds "
                     "there is one run."},
            {.name = "protocol",
             .type = OptionType::text,

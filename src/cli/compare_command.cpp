@@ -71,7 +71,7 @@ std::vector<fs::path> input_paths(const OptionValues& options,
 
 Diagnostics check_with_file(const OptionValues& options, const formats::Comparison& comparison) {
   Diagnostics mistakes;
-  check_ablation(options, chosen_policies(options, comparison), mistakes);
+  check_parts_of_weir(options, chosen_policies(options, comparison), mistakes);
   const auto inputs = input_paths(options, comparison);
   for (const char* output : {"csv", "report"}) {
     if (options.has(output))
@@ -143,6 +143,8 @@ TrainingSweepConfig sweep_config(const OptionValues& options,
   config.seeds = options.is_given("seeds") ? given_training_seeds(options) : comparison.seeds;
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
+  config.failures = node_failures(options);
+  config.checkpoint_every = checkpoint_interval(options);
   config.threads = static_cast<unsigned>(options.integer("threads"));
   config.timing = options.flag("timing");
   return config;

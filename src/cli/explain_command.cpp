@@ -28,9 +28,10 @@
 namespace weir::cli {
 namespace {
 
-constexpr std::array kOfSimulation = {"cluster",   "jobs",      "curves",         "policy",
-                                      "slot",      "gate",      "counter-offers", "provisional",
-                                      "job-speed", "speed-seed"};
+constexpr std::array kOfSimulation = {
+    "cluster", "jobs",           "curves",      "policy",           "slot",
+    "gate",    "counter-offers", "provisional", "job-speed",        "speed-seed",
+    "reserve", "node-mtbf",      "node-repair", "checkpoint-every", "failure-seed"};
 
 // On the clock of the jobs: a date, or a duration since its zero.
 std::optional<Time> parse_moment(const std::string& text) {
@@ -57,7 +58,7 @@ void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
   if (options.has("jobs") && options.texts("jobs").size() != 1)
     mistakes.add({{}, 0, "--jobs", "several files", "the one file that has the job"});
   check_training_rules(options, mistakes);
-  check_ablation(options, {options.text("policy")}, mistakes);
+  check_parts_of_weir(options, {options.text("policy")}, mistakes);
 }
 
 Diagnostics check_options(const OptionValues& options) {
@@ -158,6 +159,8 @@ Result<Told> tell_from_simulation(const OptionValues& options) {
   config.policy = options.text("policy");
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
+  config.failures = node_failures(options);
+  config.checkpoint_every = checkpoint_interval(options);
   report::JobStoryCollector so_far{options.text("job"), config.training.slot};
   report::JobStoryCollector whole{options.text("job"), config.training.slot};
   config.on_record = [&](const Record& record) {

@@ -26,7 +26,8 @@ std::string observed_log_header() {
   return line_of(header);
 }
 
-std::string live_log_header(const control::ControllerConfig& config, std::string_view curves) {
+std::string live_log_header(const control::ControllerConfig& config, std::string_view curves,
+                            std::string_view reserve) {
   formats::RecordLogHeader header;
   header.pools = formats::log_pools(config.cluster);
   header.rescale_base = config.rescale_cost.base;
@@ -35,6 +36,7 @@ std::string live_log_header(const control::ControllerConfig& config, std::string
   header.slot = config.training.slot;
   header.workload = "live";
   header.curves = curves;
+  if (config.training.reserve != Reserve{}) header.reserve = reserve;
   return line_of(header);
 }
 

@@ -10,10 +10,11 @@
 
 namespace weir::cli {
 
-// Without its newline. `curves`: where they were read from; may be empty.
-// Of a cluster that another scheduler runs.
+// Without its newline. Of a cluster that another scheduler runs.
 std::string observed_log_header();
 
-std::string live_log_header(const control::ControllerConfig& config, std::string_view curves);
+// `curves`: where they were read from; may be empty. `reserve`: as it was written.
+std::string live_log_header(const control::ControllerConfig& config, std::string_view curves,
+                            std::string_view reserve);
 
 }  // namespace weir::cli

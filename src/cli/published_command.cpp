@@ -58,6 +58,30 @@ Diagnostics check_options(const OptionValues& options) {
        {"nodes",     "tasks",      "protocol", "load",   "queue", "node-order",     "workload",
         "bound",     "from-log",   "log",      "report", "gate",  "counter-offers", "provisional",
         "job-speed", "speed-seed", "ablate",   "round",  "seeds", "tenants"}) {
+  for (const char* option : {"nodes",
+                             "tasks",
+                             "protocol",
+                             "load",
+                             "queue",
+                             "node-order",
+                             "workload",
+                             "bound",
+                             "from-log",
+                             "log",
+                             "report",
+                             "gate",
+                             "counter-offers",
+                             "provisional",
+                             "job-speed",
+                             "speed-seed",
+                             "ablate",
+                             "round",
+                             "seeds",
+                             "reserve",
+                             "node-mtbf",
+                             "node-repair",
+                             "checkpoint-every",
+                             "failure-seed"}) {
     if (options.is_given(option))
       must(option, {}, "to be left out with --as-published, which has rules of its own");
   }

@@ -20,6 +20,7 @@
 #include "cli/serve_observing.h"
 #include "cli/serve_tenants.h"
 #include "cli/tenant_users.h"
+#include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
 #include "control/controller.h"
@@ -29,6 +30,7 @@
 #include "formats/cluster_shorthand.h"
 #include "formats/cluster_yaml.h"
 #include "formats/quantity_text.h"
+#include "formats/reserve_text.h"
 #include "schedule/policies/training_policies.h"
 
 namespace weir::cli {
@@ -37,6 +39,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::string_view kClusterSetting = "cluster";
 constexpr std::string_view kPolicySetting = "policy";
+constexpr std::string_view kReserveSetting = "reserve";
 
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;
@@ -115,6 +118,30 @@ Result<std::string> choose_policy(const OptionValues& options, control::Store& s
       return tl::unexpected<Error>(std::move(set.error()));
   }
   return policy;
+}
+
+// As its operator wrote it. What was promised was promised with the first.
+Result<std::string> choose_reserve(const OptionValues& options, control::Store& store,
+                                   const std::string& policy) {
+  const auto stored = store.setting(kReserveSetting);
+  if (!options.is_given("reserve") && stored) return *stored;
+  const std::string& reserve = options.text("reserve");
+  Diagnostics mistakes;
+  const auto must = [&](std::string what) {
+    mistakes.add({"", 0, "--reserve", reserve, std::move(what)});
+  };
+  if (!formats::parse_reserve(reserve))
+    must("a number of GPUs like 8, or up to 90 % of each pool like 5%");
+  if (policy != "weir" && options.is_given("reserve"))
+    must("to be left out: only the policy weir has a reserve");
+  if (stored && *stored != reserve)
+    must(fmt::format("{}, with which this state folder was made, or another --state", *stored));
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  if (!stored) {
+    if (auto set = store.set_setting(kReserveSetting, reserve); !set)
+      return tl::unexpected<Error>(std::move(set.error()));
+  }
+  return reserve;
 }
 
 struct Durations {
@@ -275,6 +302,7 @@ CommandSpec serve_spec() {
             .most = 90,
             .help = "Training jobs are planned to be done with so much of the time until their "
                     "deadline to spare, for what nobody foresees."},
+           reserve_option(),
            {.name = "warm-pool",
             .type = OptionType::integer,
             .unit = "processes",
@@ -350,6 +378,9 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   config.policy = std::move(*policy);
   const auto tenants = read_tenants(options, config.cluster, config.policy);
   if (!tenants) return tl::unexpected<Error>(tenants.error());
+  const auto reserve = choose_reserve(options, store, config.policy);
+  if (!reserve) return tl::unexpected<Error>(reserve.error());
+  config.training.reserve = formats::parse_reserve(*reserve).value_or(Reserve{});
   if (options.has("curves")) {
     auto curves = read_pool_curves(options.text("curves"), config.cluster);
     if (!curves) return tl::unexpected<Error>(std::move(curves.error()));
@@ -385,6 +416,10 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto served = listen(options, **state, **controller, engine->get(), metrics,
                        live_log_header((*controller)->config(),
                                        options.has("curves") ? options.text("curves") : ""));
+  auto served =
+      listen(options, **state, **controller, engine->get(), metrics,
+             live_log_header((*controller)->config(),
+                             options.has("curves") ? options.text("curves") : "", *reserve));
   if (!served) return tl::unexpected<Error>(std::move(served.error()));
 
   describe((*controller)->recovery(), console);

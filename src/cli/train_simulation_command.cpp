@@ -18,6 +18,7 @@
 #include "cli/training_setup.h"
 #include "cli/version.h"
 #include "formats/tenants_yaml.h"
+#include "formats/reserve_text.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
@@ -32,6 +33,11 @@ constexpr std::array kOnlyWithJobs = {"from-log",       "jobs",        "cluster"
                                       "slot",           "round",       "gate",        "tenants",
                                       "counter-offers", "provisional", "ablate",      "job-speed",
                                       "speed-seed",     "log",         "as-published"};
+constexpr std::array kOnlyWithJobs = {
+    "from-log",    "jobs",           "cluster",     "curves",    "slot",        "round",
+    "gate",        "counter-offers", "provisional", "ablate",    "job-speed",   "speed-seed",
+    "log",         "as-published",   "reserve",     "node-mtbf", "node-repair", "checkpoint-every",
+    "failure-seed"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
@@ -93,6 +99,7 @@ Diagnostics check_options(const OptionValues& options) {
   check_seeds(options, mistakes);
   check_ablation(options, chosen_policies(options), mistakes);
   check_tenants(options, chosen_policies(options), mistakes);
+  check_parts_of_weir(options, chosen_policies(options), mistakes);
   check_outputs(options, mistakes);
   return mistakes;
 }
@@ -103,6 +110,8 @@ simulate::TrainingSweepConfig sweep_config(const OptionValues& options) {
   config.seeds = given_training_seeds(options);
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
+  config.failures = node_failures(options);
+  config.checkpoint_every = checkpoint_interval(options);
   config.threads = static_cast<unsigned>(options.integer("threads"));
   config.timing = options.flag("timing");
   return config;
@@ -229,6 +238,10 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
     config.planned_cost = setup->history->planned_cost;
     config.real_cost = setup->history->measured_cost;
     if (!options.is_given("slot")) config.training.slot = setup->history->header.slot;
+    if (!options.is_given("reserve")) {
+      config.training.reserve =
+          formats::parse_reserve(setup->history->header.reserve).value_or(Reserve{});
+    }
     if (!options.is_given("policy")) config.policies = {setup->history->header.policy};
   }
   if (options.has("tenants")) {

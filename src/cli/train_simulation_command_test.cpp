@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train_simulation_command.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -174,6 +175,39 @@ TEST_F(TrainSimulation, PlaysEachPolicyWithEachSeed) {
   EXPECT_TRUE(fs::exists(file("run.edf.8.jsonl")));
   EXPECT_NE(content_of(file("run.edf.7.jsonl")), content_of(file("run.edf.8.jsonl")));
   EXPECT_THAT(content_of(file("runs.csv")), HasSubstr(",decisions,seed\n"));
+}
+
+TEST_F(TrainSimulation, NodesFailAtTheSameTimesUnderEveryPolicy) {
+  const Ran ran = simulate({"--policy", "weir,fifo", "--node-mtbf", "3h", "--node-repair", "20m",
+                            "--checkpoint-every", "10m", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json runs = Json::parse(ran.out)["runs"];
+  EXPECT_GT(runs[0].at("nodes_lost"), 0);
+  const Ran without = simulate({"--policy", "weir,fifo", "--json"});
+  EXPECT_EQ(Json::parse(without.out)["runs"][0].at("nodes_lost"), 0);
+  const Ran again = simulate({"--policy", "weir,fifo", "--node-mtbf", "3h", "--node-repair", "20m",
+                              "--checkpoint-every", "10m", "--failure-seed", "42", "--json"});
+  EXPECT_EQ(ran.out, again.out);
+  const Ran other = simulate({"--policy", "weir,fifo", "--node-mtbf", "3h", "--node-repair", "20m",
+                              "--checkpoint-every", "10m", "--failure-seed", "43", "--json"});
+  EXPECT_NE(ran.out, other.out);
+}
+
+TEST_F(TrainSimulation, RefusesWhatMakesNoSenseAboutFailuresAllAtOnce) {
+  const Ran none =
+      simulate({"--node-repair", "1h", "--checkpoint-every", "1m", "--failure-seed", "1"});
+  EXPECT_EQ(none.exit_code, 2);
+  for (const char* option : {"--node-repair", "--checkpoint-every", "--failure-seed"}) {
+    EXPECT_THAT(none.err,
+                HasSubstr(fmt::format("option is \"{}\", expected to be left out", option)));
+  }
+  const Ran odd = simulate({"--node-mtbf", "often", "--node-repair", "0s", "--checkpoint-every",
+                            "x", "--seeds", "1", "--failure-seed", "2"});
+  EXPECT_EQ(odd.exit_code, 2);
+  EXPECT_THAT(odd.err, HasSubstr("--node-mtbf is \"often\", expected a duration like 30d"));
+  EXPECT_THAT(odd.err, HasSubstr("--node-repair is \"0s\", expected a duration like 1h"));
+  EXPECT_THAT(odd.err, HasSubstr("--checkpoint-every is \"x\", expected a duration like 10m"));
+  EXPECT_THAT(odd.err, HasSubstr("--failure-seed is \"2\", expected to be left out with --seeds"));
 }
 
 // A seed is what --speed-seed is, for as many runs as there are.

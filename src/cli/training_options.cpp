@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
+#include "formats/reserve_text.h"
 #include "schedule/policies/training_policies.h"
 
 namespace weir::cli {
@@ -24,6 +26,34 @@ schedule::Ablation ablation_of(const OptionValues& options) {
     if (part == "suffix") ablation.raises_late = false;
   }
   return ablation;
+}
+
+Duration duration_of(const OptionValues& options, const char* option) {
+  return formats::parse_duration(options.text(option)).value_or(Duration{0});
+}
+
+void check_failures(const OptionValues& options, Diagnostics& mistakes) {
+  constexpr std::array kOfFailures = {"node-repair", "checkpoint-every", "failure-seed"};
+  constexpr Duration kShortest = from_seconds(1);
+  const auto must = [&](const char* option, const char* what) {
+    mistakes.add({{}, 0, fmt::format("--{}", option), options.text(option), what});
+  };
+  const auto mtbf = formats::parse_duration(options.text("node-mtbf"));
+  if (!mtbf || (*mtbf != Duration{0} && *mtbf < kShortest))
+    must("node-mtbf", "a duration like 30d, or 0s where no node fails");
+  const auto repair = formats::parse_duration(options.text("node-repair"));
+  if (!repair || *repair < kShortest) must("node-repair", "a duration like 1h, 1s or more");
+  if (!formats::parse_duration(options.text("checkpoint-every")))
+    must("checkpoint-every", "a duration like 10m, or 0s where nothing is lost");
+  if (!mtbf || *mtbf != Duration{0}) return;
+  for (const char* option : kOfFailures) {
+    if (!options.is_given(option)) continue;
+    mistakes.add({{},
+                  0,
+                  "option",
+                  fmt::format("--{}", option),
+                  "to be left out without --node-mtbf: no node fails"});
+  }
 }
 
 }  // namespace
@@ -48,6 +78,17 @@ std::vector<OptionSpec> training_input_options() {
            "Play what a live server did, again: a log of `weir trace export`. Jobs, cluster, "
            "speeds and costs are those of the log, instead of --jobs, --cluster and --curves. With "
            "--job-speed 1 jobs run as their curves say, not as they did."}};
+}
+
+OptionSpec reserve_option() {
+  return {.name = "reserve",
+          .type = OptionType::text,
+          .unit = "GPUs, or % of each pool",
+          .default_text = "0",
+          .help =
+              "Promise so many GPUs of each pool to nobody, as in 8 or 5%: they are there for "
+              "promises when nodes fail or jobs run slow, and are lent meanwhile. Only the "
+              "policy weir has a reserve."};
 }
 
 std::vector<OptionSpec> training_rule_options() {
@@ -91,6 +132,7 @@ std::vector<OptionSpec> training_rule_options() {
                    "plans say and no more. marginal-sign: lend GPUs where they save least. suffix: "
                    "the larger of a plan's two sizes from the start, not as late as possible. "
                    "Only with --jobs."},
+          reserve_option(),
           {.name = "job-speed",
            .type = OptionType::number_list,
            .unit = "of what the curve says",
@@ -103,7 +145,29 @@ std::vector<OptionSpec> training_rule_options() {
            .type = OptionType::integer,
            .default_text = "42",
            .least = 0,
-           .help = "Decides what is drawn for --job-speed."}};
+           .help = "Decides what is drawn for --job-speed."},
+          {.name = "node-mtbf",
+           .type = OptionType::text,
+           .unit = "duration",
+           .default_text = "0s",
+           .help = "How long a node is up on average before it fails, as in 30d; 0s: none fails. "
+                   "The same nodes fail at the same times under every policy. Only with --jobs."},
+          {.name = "node-repair",
+           .type = OptionType::text,
+           .unit = "duration",
+           .default_text = "1h",
+           .help = "How long a node that failed is away. Only with --node-mtbf."},
+          {.name = "checkpoint-every",
+           .type = OptionType::text,
+           .unit = "duration",
+           .default_text = "0s",
+           .help = "How long jobs run between two saves: what a job did since is lost when a node "
+                   "fails under it; 0s: nothing is. Only with --node-mtbf."},
+          {.name = "failure-seed",
+           .type = OptionType::integer,
+           .default_text = "42",
+           .least = 0,
+           .help = "Decides when nodes fail. Only with --node-mtbf."}};
 }
 
 void check_training_rules(const OptionValues& options, Diagnostics& mistakes) {
@@ -121,26 +185,40 @@ void check_training_rules(const OptionValues& options, Diagnostics& mistakes) {
                   fmt::format("{}", fmt::join(speeds, ",")),
                   "one figure, or two with the smaller first, as in 0.9,1.1"});
   }
+  if (!formats::parse_reserve(options.text("reserve"))) {
+    mistakes.add({{},
+                  0,
+                  "--reserve",
+                  options.text("reserve"),
+                  "a number of GPUs like 8, or up to 90 % of each pool like 5%"});
+  }
+  check_failures(options, mistakes);
 }
 
 void check_seeds(const OptionValues& options, Diagnostics& mistakes) {
-  if (!options.is_given("seeds") || !options.is_given("speed-seed")) return;
-  mistakes.add({{},
-                0,
-                "--speed-seed",
-                fmt::format("{}", options.integer("speed-seed")),
-                "to be left out with --seeds, which decide that too"});
+  if (!options.is_given("seeds")) return;
+  for (const char* seed : {"speed-seed", "failure-seed"}) {
+    if (!options.is_given(seed)) continue;
+    mistakes.add({{},
+                  0,
+                  fmt::format("--{}", seed),
+                  fmt::format("{}", options.integer(seed)),
+                  "to be left out with --seeds, which decide that too"});
+  }
 }
 
-void check_ablation(const OptionValues& options, const std::vector<std::string>& policies,
-                    Diagnostics& mistakes) {
-  if (!options.has("ablate")) return;
+void check_parts_of_weir(const OptionValues& options, const std::vector<std::string>& policies,
+                         Diagnostics& mistakes) {
   if (std::find(policies.begin(), policies.end(), "weir") != policies.end()) return;
-  mistakes.add({{},
-                0,
-                "--policy (which --ablate needs)",
-                fmt::format("{}", fmt::join(policies, ",")),
-                "weir among them: only its parts can be left out"});
+  const auto must = [&](const char* option, const char* what) {
+    mistakes.add({{},
+                  0,
+                  fmt::format("--policy (which --{} needs)", option),
+                  fmt::format("{}", fmt::join(policies, ",")),
+                  what});
+  };
+  if (options.has("ablate")) must("ablate", "weir among them: only its parts can be left out");
+  if (options.is_given("reserve")) must("reserve", "weir among them: only it has a reserve");
 }
 
 std::vector<std::string> training_policy_names() {
@@ -190,12 +268,13 @@ std::string training_recipe(const OptionValues& options) {
 
 schedule::TrainingConfig training_rules(const OptionValues& options) {
   schedule::TrainingConfig rules;
-  rules.slot = formats::parse_duration(options.text("slot")).value_or(Duration{0});
-  rules.round = formats::parse_duration(options.text("round")).value_or(Duration{0});
+  rules.slot = duration_of(options, "slot");
+  rules.round = duration_of(options, "round");
   rules.ablation = ablation_of(options);
   rules.has_gate = options.text("gate") == "on";
   rules.makes_counter_offers = options.text("counter-offers") == "on";
   rules.provisional_multiple = options.integer("provisional");
+  rules.reserve = formats::parse_reserve(options.text("reserve")).value_or(Reserve{});
   return rules;
 }
 
@@ -206,6 +285,15 @@ simulate::JobSpeeds job_speeds(const OptionValues& options) {
   };
   return {permille(given.front()), permille(given.back()),
           static_cast<std::uint64_t>(options.integer("speed-seed"))};
+}
+
+simulate::NodeFailures node_failures(const OptionValues& options) {
+  return {duration_of(options, "node-mtbf"), duration_of(options, "node-repair"),
+          static_cast<std::uint64_t>(options.integer("failure-seed"))};
+}
+
+Duration checkpoint_interval(const OptionValues& options) {
+  return duration_of(options, "checkpoint-every");
 }
 
 }  // namespace weir::cli

@@ -16,18 +16,20 @@ namespace weir::cli {
 // --cluster, --jobs, --curves.
 std::vector<OptionSpec> training_input_options();
 
-// --slot, --round, --gate, --counter-offers, --provisional, --ablate, --job-speed, --speed-seed.
+// --slot, --round, --gate, --counter-offers, --provisional, --ablate, --reserve, --job-speed,
+// --speed-seed, --node-mtbf, --node-repair, --checkpoint-every, --failure-seed.
 std::vector<OptionSpec> training_rule_options();
+OptionSpec reserve_option();
 
 // Adds what is wrong with them, beyond what a single option shows.
 void check_training_rules(const OptionValues& options, Diagnostics& mistakes);
 
-// --seeds draw what --speed-seed draws.
+// --seeds draw what --speed-seed and --failure-seed draw.
 void check_seeds(const OptionValues& options, Diagnostics& mistakes);
 
-// The same for --ablate, which is about one policy: weir must be among those that are played.
-void check_ablation(const OptionValues& options, const std::vector<std::string>& policies,
-                    Diagnostics& mistakes);
+// The same for --ablate and --reserve, which are about one policy: weir must be among those played.
+void check_parts_of_weir(const OptionValues& options, const std::vector<std::string>& policies,
+                         Diagnostics& mistakes);
 
 // The policies there are for training jobs, in the table's order.
 std::vector<std::string> training_policy_names();
@@ -44,5 +46,7 @@ std::string training_recipe(const OptionValues& options);
 // What they say. Requires: check_training_rules found nothing.
 schedule::TrainingConfig training_rules(const OptionValues& options);
 simulate::JobSpeeds job_speeds(const OptionValues& options);
+simulate::NodeFailures node_failures(const OptionValues& options);
+Duration checkpoint_interval(const OptionValues& options);
 
 }  // namespace weir::cli

@@ -9,6 +9,7 @@
 
 #include "control/live_clock.h"
 #include "control/submission.h"
+#include "formats/reserve_text.h"
 #include "simulate/live_history.h"
 #include "simulate/training_run.h"
 
@@ -122,6 +123,7 @@ Day as_it_was(const simulate::LiveHistory& history) {
   day.ids = history.ids;
   day.config.policy = history.header.policy;
   day.config.training.slot = history.header.slot;
+  day.config.training.reserve = formats::parse_reserve(history.header.reserve).value_or(Reserve{});
   day.config.speeds.by_row = history.speeds;
   day.config.planned_cost = history.planned_cost;
   day.config.real_cost = history.measured_cost;
