@@ -244,7 +244,7 @@ class Job:
     """A job as the log tells of it, and what it must have done."""
     __slots__ = ("id", "trace", "pool", "curve", "speed", "answer", "promised", "block", "generation",
                  "left", "rate", "ready", "finish", "released", "cancelled", "steps", "end", "version",
-                 "at_risk", "warned")
+                 "at_risk", "warned", "lost_node_at")
 
     def left_at(self, now):
         if self.finish is not None and now >= self.finish:
@@ -361,6 +361,7 @@ class Checker:
         job.pool = payload["pool"]
         job.answer = None
         job.promised = job.cancelled = job.at_risk = False
+        job.lost_node_at = None
         job.block, job.rate, job.ready, job.generation = NONE, 0, self.now, 0
         job.finish = job.released = job.steps = job.end = job.warned = None
         job.version = 0
@@ -476,10 +477,12 @@ class Checker:
         if block[1] not in sizes:
             self.complain("size", job, f"{where}has {block[1]} GPUs, its curve has {sorted(sizes)}")
 
-    def job_resized(self, payload, _):
+    def job_resized(self, payload, reason):
         job = self.job_of(payload, "job_resized")
         if job is None:
             return
+        if reason == "node_lost":
+            job.lost_node_at = self.now
         block = payload["block"]["first"], payload["block"]["size"]
         if block[1] == 0:
             block = NONE
@@ -515,6 +518,11 @@ class Checker:
 
     def job_observed(self, payload, _):
         job = self.job_of(payload, "job_observed")
+        if job is not None and job.lost_node_at == self.now:  # what it had not saved is lost, and only that
+            if int(payload["left"]) < job.left:
+                self.complain("ready", job, f"has {payload['left']} femto-iterations left after a node was lost, {job.left} before")
+            job.left = int(payload["left"])
+            return
         if job is None or job.speed != 1000:  # a job that is off its curve is known only roughly
             return
         if payload["ready_at"] != job.ready:
