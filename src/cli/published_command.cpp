@@ -54,33 +54,12 @@ Diagnostics check_options(const OptionValues& options) {
     must("jobs", {}, "the trace to play, a CSV file with a duration column");
   if (!options.has("cluster")) must("cluster", {}, "the published cluster, such as 16x4xT4");
   if (!options.has("curves")) must("curves", {}, "the published throughput tables, a folder");
-  for (const char* option :
-       {"nodes",     "tasks",      "protocol", "load",   "queue", "node-order",     "workload",
-        "bound",     "from-log",   "log",      "report", "gate",  "counter-offers", "provisional",
-        "job-speed", "speed-seed", "ablate",   "round",  "seeds", "tenants"}) {
-  for (const char* option : {"nodes",
-                             "tasks",
-                             "protocol",
-                             "load",
-                             "queue",
-                             "node-order",
-                             "workload",
-                             "bound",
-                             "from-log",
-                             "log",
-                             "report",
-                             "gate",
-                             "counter-offers",
-                             "provisional",
-                             "job-speed",
-                             "speed-seed",
-                             "ablate",
-                             "round",
-                             "seeds",
-                             "reserve",
-                             "node-mtbf",
-                             "node-repair",
-                             "checkpoint-every",
+  for (const char* option : {"nodes",          "tasks",       "protocol",    "load",
+                             "queue",          "node-order",  "workload",    "bound",
+                             "from-log",       "log",         "report",      "gate",
+                             "counter-offers", "provisional", "job-speed",   "speed-seed",
+                             "ablate",         "round",       "seeds",       "tenants",
+                             "reserve",        "node-mtbf",   "node-repair", "checkpoint-every",
                              "failure-seed"}) {
     if (options.is_given(option))
       must(option, {}, "to be left out with --as-published, which has rules of its own");

@@ -29,9 +29,7 @@ Diagnostics mistakes_in(const OptionValues& options) {
   }
   for (const char* name :
        {"cluster", "policy", "tenants", "curves", "rescale", "rescale-per-doubling", "margin",
-        "warm-pool", "starts-at-once", "tenant-user"}) {
-  for (const char* name : {"cluster", "policy", "curves", "rescale", "rescale-per-doubling",
-                           "margin", "reserve", "warm-pool", "starts-at-once"}) {
+        "reserve", "warm-pool", "starts-at-once", "tenant-user"}) {
     if (!options.is_given(name)) continue;
     mistakes.add({"", 0, fmt::format("--{}", name), "given",
                   "leave it out: the cluster has its own scheduler"});

@@ -17,8 +17,8 @@
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
-#include "formats/tenants_yaml.h"
 #include "formats/reserve_text.h"
+#include "formats/tenants_yaml.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
@@ -29,15 +29,26 @@
 namespace weir::cli {
 namespace {
 
-constexpr std::array kOnlyWithJobs = {"from-log",       "jobs",        "cluster",     "curves",
-                                      "slot",           "round",       "gate",        "tenants",
-                                      "counter-offers", "provisional", "ablate",      "job-speed",
-                                      "speed-seed",     "log",         "as-published"};
-constexpr std::array kOnlyWithJobs = {
-    "from-log",    "jobs",           "cluster",     "curves",    "slot",        "round",
-    "gate",        "counter-offers", "provisional", "ablate",    "job-speed",   "speed-seed",
-    "log",         "as-published",   "reserve",     "node-mtbf", "node-repair", "checkpoint-every",
-    "failure-seed"};
+constexpr std::array kOnlyWithJobs = {"from-log",
+                                      "jobs",
+                                      "cluster",
+                                      "curves",
+                                      "slot",
+                                      "round",
+                                      "gate",
+                                      "counter-offers",
+                                      "provisional",
+                                      "ablate",
+                                      "job-speed",
+                                      "speed-seed",
+                                      "log",
+                                      "tenants",
+                                      "as-published",
+                                      "reserve",
+                                      "node-mtbf",
+                                      "node-repair",
+                                      "checkpoint-every",
+                                      "failure-seed"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
