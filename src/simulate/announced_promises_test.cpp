@@ -55,7 +55,6 @@ Case a_case(std::uint64_t seed) {
     made.workload.jobs.push_back(std::move(arrival));
   }
   made.config.planned_cost = {from_seconds(up_to(rng, 8)), from_seconds(up_to(rng, 4))};
-  if (up_to(rng, 3) == 0) made.config.real_cost = {from_seconds(up_to(rng, 20)), from_seconds(2)};
   made.config.failures = {from_seconds(600 + up_to(rng, 20'000)),
                           from_seconds(1 + up_to(rng, 2000)), rng.next()};
   if (up_to(rng, 4) == 0) made.config.failures.mtbf = Duration{0};

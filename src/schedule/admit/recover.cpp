@@ -136,6 +136,12 @@ Time overdue_at(const TrainingJob& job) {
   constexpr Duration kGrace = from_seconds(10);
   constexpr Duration kBeforeTheDeadline = from_seconds(1);
   constexpr Duration kForEver = std::chrono::hours{24 * 365 * 100};
+  // Late already, and late again: what was announced does not hold either.
+  constexpr Duration kPatience = std::chrono::minutes{10};
+  if (job.is_at_risk) {
+    const bool has_end = !job.timeline.steps.empty() && job.timeline.end < Time::max() - kPatience;
+    return has_end ? job.timeline.end + kPatience : Time::max();
+  }
   const IterationRate rate = job.rate();
   if (job.block.is_none() || rate.value <= 0) return Time::max();
   const Duration needed = time_for(job.left, rate);

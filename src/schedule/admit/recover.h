@@ -13,6 +13,7 @@ namespace weir::schedule {
 
 // From when on a job that runs should be done and nobody has said so: it is slower than believed, and
 // stays silent. It is given a few seconds, if its deadline leaves them. Time::max() without GPUs.
+// Of a job at risk: ten minutes after its new plan should have ended.
 Time overdue_at(const TrainingJob& job);
 
 // A new timeline for a promised job that would miss its deadline, or be in others' way. Others may

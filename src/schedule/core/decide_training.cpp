@@ -194,27 +194,11 @@ void TrainingDecision::operator()(const ProgressReported& event) {
     const WideInteger speed = (job.left - left).femto_iterations * job.speed_permille /
                               std::max<WideInteger>(1, expected.femto_iterations);
     const auto seen = static_cast<std::int32_t>(std::clamp<WideInteger>(speed, 1, 4000));
-    // A few per mille are noise, unless a promise hangs on them.
-    const bool is_noise = std::abs(seen - job.speed_permille) <= kNoisePermille;
-    if (!is_noise || (seen < job.speed_permille && hangs_on_speed(job, left, seen)))
+    // A few per mille more are noise; fewer are believed, as a promise may hang on them.
+    if (seen < job.speed_permille || seen > job.speed_permille + kNoisePermille)
       observed.speed_permille = seen;
   }
   add(observed, {ReasonCode::as_reported, 0});
-}
-
-// Whether the promise would be broken at that speed.
-bool TrainingDecision::hangs_on_speed(const TrainingJob& job, Work left,
-                                      std::int32_t permille) const {
-  if (!job.is_promised() || job.is_at_risk) return false;
-  const PoolState& pool = state_.pool_of(job);
-  const auto curve = pool.curves.find(job.spec->curve);
-  if (curve == pool.curves.end()) return false;
-  TrainingJob slower = job;
-  slower.left = left;
-  slower.observed_at = now_;
-  slower.sizes = std::make_shared<const SizeTable>(
-      at_speed(size_table(*curve->second, *job.spec, *pool.pool, state_), permille));
-  return !slower.sizes->empty() && surplus(slower, now_) < Work{};
 }
 
 void TrainingDecision::operator()(const CurveUpdated& event) {
@@ -362,10 +346,8 @@ std::vector<JobId> TrainingDecision::overdue() const {
     for (const JobId id : pool.active) {
       const TrainingJob& job = state_.job(id);
       if (!job.is_promised()) continue;
-      const bool is_overdue = job.is_at_risk
-                                  ? !job.timeline.steps.empty() && job.timeline.end <= now_
-                                  : overdue_at(job) <= now_ && surplus(job, now_) < Work{};
-      if (is_overdue) jobs.push_back(id);
+      if (overdue_at(job) > now_) continue;
+      if (job.is_at_risk || surplus(job, now_) < Work{}) jobs.push_back(id);
     }
   }
   return jobs;

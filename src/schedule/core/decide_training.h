@@ -70,7 +70,6 @@ class TrainingDecision {
   void judge_waiting(const CurveUpdated& event);
   void mend_pool_of(NodeId node);
   void mend(JobId id);
-  bool hangs_on_speed(const TrainingJob& job, Work left, std::int32_t permille) const;
   void record_mended(std::vector<Mended> mended);
   std::size_t position_of(PoolIndex pool) const;
   PoolView view(std::size_t pool) const;

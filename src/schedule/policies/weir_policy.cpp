@@ -124,9 +124,9 @@ Verdict judge_in(const PoolView& view, const PoolView& whole, const TrainingJob&
 // looked at more and more often.
 Time next_look(const TrainingJob& job, const PoolView& view) {
   constexpr Duration kAtLeast = from_seconds(1);
-  if (job.is_at_risk) return Time::max();
   const Time overdue = overdue_at(job);
   if (overdue > view.now) return overdue;
+  if (job.is_at_risk) return Time::max();
   return view.now + std::max(kAtLeast, (job.spec->deadline - view.now) / 2);
 }
 
