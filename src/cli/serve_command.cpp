@@ -54,6 +54,18 @@ std::string cluster_text(const Cluster& cluster) {
   return out.str();
 }
 
+// Racks decide nothing: a cluster file may name them later, or others.
+std::string text_without_racks(Cluster cluster) {
+  for (Node& node : cluster.nodes) node.rack.clear();
+  return cluster_text(cluster);
+}
+
+Result<Cluster> read_stored(const std::string& stored) {
+  auto text = formats::InputFile::from_memory("store", stored);
+  if (!text) return tl::unexpected<Error>(std::move(text.error()));
+  return formats::read_cluster_yaml(std::move(*text));
+}
+
 // "NVIDIA A100-SXM4-80GB" -> "A100-SXM4-80GB"
 std::string short_model(std::string_view model) {
   constexpr std::string_view kMaker = "NVIDIA ";
@@ -76,11 +88,7 @@ Result<Cluster> this_machine(const std::vector<engine::GpuDevice>& gpus) {
 Result<Cluster> choose_cluster(const OptionValues& options, control::Store& store,
                                const std::vector<engine::GpuDevice>& gpus) {
   const auto stored = store.setting(kClusterSetting);
-  if (!options.is_given("cluster") && stored) {
-    auto text = formats::InputFile::from_memory("store", *stored);
-    if (!text) return tl::unexpected<Error>(std::move(text.error()));
-    return formats::read_cluster_yaml(std::move(*text));
-  }
+  if (!options.is_given("cluster") && stored) return read_stored(*stored);
   auto cluster = options.is_given("cluster")
                      ? formats::read_cluster_or_shorthand(options.text("cluster"))
                      : this_machine(gpus);
@@ -90,13 +98,18 @@ Result<Cluster> choose_cluster(const OptionValues& options, control::Store& stor
                                 "a cluster with at least one GPU or slot"});
   }
   const std::string text = cluster_text(*cluster);
+  bool is_same = true;
   if (stored && *stored != text) {
+    const auto before = read_stored(*stored);
+    is_same = before && text_without_racks(*before) == text_without_racks(*cluster);
+  }
+  if (!is_same) {
     return bad_input(
         Diagnostic{"", 0, "--cluster", options.text("cluster"),
                    "the cluster this state folder was made for (leave the option out), "
                    "or another --state"});
   }
-  if (!stored) {
+  if (stored != text) {
     if (auto set = store.set_setting(kClusterSetting, text); !set)
       return tl::unexpected<Error>(std::move(set.error()));
   }

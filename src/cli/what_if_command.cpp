@@ -163,7 +163,9 @@ CommandSpec what_if_spec() {
             .unit = "nodes",
             .help = "So many nodes more, like the largest of the pool: 4, or a100:4 where there "
                     "are several pools."},
-           {.name = "lose", .type = OptionType::text_list, .help = "Nodes that are gone, by name."},
+           {.name = "lose",
+            .type = OptionType::text_list,
+            .help = "Nodes that are gone, by name; the name of a rack means all of its nodes."},
            {.name = "policy",
             .type = OptionType::text,
             .choices = policies,

@@ -87,7 +87,7 @@ class QuestionReader {
     const bool is_list =
         value.is_array() && !value.empty() &&
         std::all_of(value.begin(), value.end(), [](const Json& name) { return name.is_string(); });
-    if (!is_list) return add("lose", short_text(value), "a list of names of nodes");
+    if (!is_list) return add("lose", short_text(value), "a list of names of nodes or racks");
     for (const Json& name : value) question_.lose.push_back(name.get<std::string>());
   }
 
@@ -242,18 +242,25 @@ Result<schedule::Supposition> supposition_about(const WhatIfQuestion& question,
         {pool->pool->id, more.nodes, *std::max_element(gpus.begin(), gpus.end())});
   }
   for (const std::string& name : question.lose) {
-    const auto node = std::find_if(cluster.nodes.begin(), cluster.nodes.end(),
-                                   [&](const Node& candidate) { return candidate.name == name; });
-    if (node != cluster.nodes.end() && schedule::find_node(state, node->id)) {
+    bool is_known = false;
+    for (const Node& node : cluster.nodes) {
+      const bool is_meant = node.name == name || (!name.empty() && node.rack == name);
+      if (!is_meant || !schedule::find_node(state, node.id)) continue;
+      is_known = true;
       const bool is_told =
-          std::find(what.lost.begin(), what.lost.end(), node->id) != what.lost.end();
-      if (!is_told) what.lost.push_back(node->id);
-      continue;
+          std::find(what.lost.begin(), what.lost.end(), node.id) != what.lost.end();
+      if (!is_told) what.lost.push_back(node.id);
     }
+    if (is_known) continue;
     std::vector<std::string> names;
-    for (const Node& candidate : cluster.nodes) names.push_back(candidate.name);
+    for (const Node& node : cluster.nodes) {
+      names.push_back(node.name);
+      const bool is_new =
+          !node.rack.empty() && std::find(names.begin(), names.end(), node.rack) == names.end();
+      if (is_new) names.push_back(node.rack);
+    }
     mistakes.add({"", 0, "lose", name.substr(0, 128),
-                  "the name of a node with GPUs" + did_you_mean(name, names)});
+                  "the name of a node or rack with GPUs" + did_you_mean(name, names)});
   }
   if (!question.policy.empty()) {
     what.policy = schedule::find_training_policy(question.policy);

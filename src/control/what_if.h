@@ -24,7 +24,7 @@ struct WhatIfQuestion {
     std::int32_t nodes = 0;
   };
   std::vector<More> add_nodes;
-  std::vector<std::string> lose;  // nodes by name
+  std::vector<std::string> lose;  // nodes, or all of a rack, by name
   std::string policy;             // empty: as it is
   std::vector<formats::JobDocument> submit;
   bool wants_records = false;

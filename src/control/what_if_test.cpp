@@ -62,6 +62,18 @@ TEST(WhatIf, ASecondHalfOfTheClusterStartsTheJobThatWaits) {
   EXPECT_EQ(answer["then"]["pools"][0]["nodes"], 4);
 }
 
+TEST(WhatIf, ARackIsAllOfItsNodes) {
+  Cluster cluster = small_cluster(3, 4);
+  cluster.nodes[0].rack = cluster.nodes[2].rack = "rack3";
+  Rig rig{cluster};
+  EXPECT_EQ(ask(rig, R"({"lose": ["rack3"]})")["then"]["gpus"], 4);
+  const std::string both = R"({"lose": ["rack3", ")" + cluster.nodes[2].name + "\"]}";
+  EXPECT_EQ(ask(rig, both.c_str())["then"]["gpus"], 4);
+  Waiting<Result<WhatIfAnswer>> answer;
+  rig.controller().what_if(read_what_if(R"({"lose": ["rack4"]})").value(), answer.callback());
+  EXPECT_THAT(to_string(answer.get().error().details), HasSubstr("did you mean rack3?"));
+}
+
 TEST(WhatIf, ASupposedJobIsAnsweredAndHasNoNumber) {
   Rig rig{small_cluster(2, 4)};
   const json answer =

@@ -22,6 +22,7 @@ struct Node {
   Mebibytes memory;
   std::int32_t gpu_count = 0;      // 0..kMaxGpusPerNode
   GpuModelId model = kNoGpuModel;  // kNoGpuModel exactly when gpu_count is 0
+  std::string rack{};              // what fails together; empty: not known
 
   friend bool operator==(const Node&, const Node&) = default;
 };

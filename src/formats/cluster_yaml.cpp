@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <ostream>
 #include <string>
 #include <unordered_map>
@@ -23,8 +24,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kTopKeys{"cluster", "nodes"};
 constexpr std::array<std::string_view, 1> kClusterKeys{"name"};
-constexpr std::array<std::string_view, 7> kNodeKeys{"name",   "count", "pool", "cpus",
-                                                    "memory", "gpus",  "model"};
+constexpr std::array<std::string_view, 8> kNodeKeys{"name",   "count", "pool",  "cpus",
+                                                    "memory", "gpus",  "model", "rack"};
 constexpr std::string_view kCpuPool = "cpu";
 
 class ClusterReader {
@@ -63,6 +64,10 @@ class ClusterReader {
       const YamlFields fields{document_, item, "node", kNodeKeys, mistakes_};
       if (fields.is_usable()) read_node(fields);
     }
+    for (const auto& [rack, line] : line_of_rack_) {
+      if (line_of_name_.contains(rack))
+        top.note(line, "rack", rack, "another name: a node has this one");
+    }
   }
 
   void read_node(const YamlFields& fields) {
@@ -76,6 +81,10 @@ class ClusterReader {
       read_model(fields, node);
     }
     read_pool(fields, node);
+    if (const auto rack = fields.get("rack", kPlainNameRule, plain_name)) {
+      node.rack = *rack;
+      line_of_rack_.emplace(node.rack, fields.line());
+    }
     if (name) add_nodes(fields, *name, node);
   }
 
@@ -150,6 +159,7 @@ class ClusterReader {
   Diagnostics mistakes_;
   Cluster cluster_;
   std::unordered_map<std::string, std::uint64_t> line_of_name_;
+  std::map<std::string, std::uint64_t> line_of_rack_;
 };
 
 bool differ_only_in_name(const Node& a, Node b) {
@@ -167,6 +177,7 @@ void write_node(std::ostream& out, const Cluster& cluster, const Node& node,
   if (node.gpu_count > 0) out << ", gpus: " << node.gpu_count << ", model: " << yaml_scalar(model);
   const std::string& pool = cluster.pools[node.pool.value].name;
   if (pool != (node.gpu_count > 0 ? model : kCpuPool)) out << ", pool: " << yaml_scalar(pool);
+  if (!node.rack.empty()) out << ", rack: " << yaml_scalar(node.rack);
   out << "}\n";
 }
 

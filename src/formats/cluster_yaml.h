@@ -12,6 +12,7 @@
 //   memory  with unit KiB, MiB, GiB or TiB; a whole number of MiB
 //   gpus    0 to 16, default 0; `model` is required with GPUs and refused without
 //   pool    default: the model's name, or "cpu"
+//   rack    what fails together, for `weir what-if --lose`; default: none. Never the name of a node
 //
 // (Brackets inside { } need the quotes: that is YAML's rule, not weir's.)
 // At most 16 MiB of YAML (yaml_document.h) and a million nodes. Node ids count from 1.

@@ -42,6 +42,27 @@ TEST(ClusterYaml, ReadsNodesRangesAndCounts) {
   EXPECT_EQ(cluster->nodes[3].cpu, MilliCpu{500});
 }
 
+TEST(ClusterYaml, NodesMayHaveARack) {
+  const char* const text =
+      "cluster: {name: lab}\n"
+      "nodes:\n"
+      "  - {name: \"n[1-2]\", cpus: 1, memory: 1MiB, gpus: 1, model: T4, rack: r1}\n"
+      "  - {name: n3, cpus: 1, memory: 1MiB, gpus: 1, model: T4, rack: r2}\n"
+      "  - {name: n4, cpus: 1, memory: 1MiB, gpus: 1, model: T4}\n";
+  const auto cluster = read(text);
+  ASSERT_TRUE(cluster) << mistakes_of(cluster);
+  EXPECT_EQ(cluster->nodes[1].rack, "r1");
+  EXPECT_EQ(cluster->nodes[2].rack, "r2");
+  EXPECT_EQ(cluster->nodes[3].rack, "");
+  std::ostringstream out;
+  write_cluster_yaml(out, *cluster);
+  EXPECT_EQ(out.str(), text);
+  EXPECT_THAT(mistakes_of(read("nodes:\n"
+                               "- {name: n1, cpus: 1, memory: 1MiB, rack: n2}\n"
+                               "- {name: n2, cpus: 1, memory: 1MiB, rack: r}\n")),
+              HasSubstr("another name: a node has this one"));
+}
+
 TEST(ClusterYaml, IsNamedAfterItsFileByDefault) {
   EXPECT_EQ(read("nodes: [{name: a, cpus: 1, memory: 1MiB}]")->name, "lab");
 }

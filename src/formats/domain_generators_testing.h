@@ -52,6 +52,8 @@ inline Cluster any_cluster(ClusterOptions options) {
     const std::string model_pool = node.gpu_count == 0 ? "cpu" : cluster.models.name(node.model);
     node.pool = cluster.pool_named(
         options.pools_are_models || *rc::gen::arbitrary<bool>() ? model_pool : *any_name("pq"));
+    if (!options.pools_are_models && *rc::gen::arbitrary<bool>())
+      node.rack = "rack " + *any_name("12");
     cluster.nodes.push_back(std::move(node));
   }
   return cluster;

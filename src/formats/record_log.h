@@ -46,6 +46,7 @@ struct RecordLogHeader {
     std::int32_t stride = 1;              // the power of two at or above it
     std::vector<std::int32_t> node_gpus;  // by node, when they differ; otherwise empty
     std::vector<std::uint64_t> node_ids;  // by node, unless they count from 1 through all pools
+    std::vector<std::string> node_racks;  // by node, when one has a rack; otherwise empty
     friend bool operator==(const Pool&, const Pool&) = default;
   };
   // What jobs really do, in thousandths of their curve.

@@ -57,7 +57,8 @@ inline constexpr auto kFields<RecordLogHeader::Pool> =
                Field{"gpus_per_node", &RecordLogHeader::Pool::gpus_per_node},
                Field{"stride", &RecordLogHeader::Pool::stride},
                Field{"node_gpus", &RecordLogHeader::Pool::node_gpus, true},
-               Field{"node_ids", &RecordLogHeader::Pool::node_ids, true}};
+               Field{"node_ids", &RecordLogHeader::Pool::node_ids, true},
+               Field{"node_racks", &RecordLogHeader::Pool::node_racks, true}};
 template <>
 inline constexpr auto kFields<RecordLogHeader::Speed> =
     std::tuple{Field{"permille", &RecordLogHeader::Speed::permille},
@@ -85,6 +86,7 @@ std::vector<RecordLogHeader::Pool> log_pools(const Cluster& cluster) {
     ++pool.nodes;
     pool.node_gpus.push_back(node.gpu_count);
     pool.node_ids.push_back(node.id.value);
+    pool.node_racks.push_back(node.rack);
     pool.gpus_per_node = std::max(pool.gpus_per_node, node.gpu_count);
   }
   for (RecordLogHeader::Pool& pool : pools) {
@@ -92,6 +94,9 @@ std::vector<RecordLogHeader::Pool> log_pools(const Cluster& cluster) {
     pool.stride = static_cast<std::int32_t>(std::bit_ceil(most));
     const auto is_full = [&](std::int32_t gpus) { return gpus == pool.gpus_per_node; };
     if (std::all_of(pool.node_gpus.begin(), pool.node_gpus.end(), is_full)) pool.node_gpus.clear();
+    const auto has_none = [](const std::string& rack) { return rack.empty(); };
+    if (std::all_of(pool.node_racks.begin(), pool.node_racks.end(), has_none))
+      pool.node_racks.clear();
   }
   std::uint64_t next = 1;
   bool counts_through = true;
@@ -117,6 +122,7 @@ Cluster cluster_of(const RecordLogHeader& header) {
       node.pool = index;
       node.gpu_count = i < pool.node_gpus.size() ? pool.node_gpus[i] : pool.gpus_per_node;
       node.model = model.value_or(kNoGpuModel);
+      if (i < pool.node_racks.size()) node.rack = pool.node_racks[i];
       cluster.nodes.push_back(std::move(node));
     }
   }
