@@ -79,7 +79,7 @@ TEST(ClusterYaml, ReportsEveryMistakeAtOnce) {
                              "node: x\n")),
             "lab.yaml:9: key is \"node\", expected one of cluster, nodes; did you mean nodes?\n"
             "lab.yaml:2: key is \"cpu\", expected one of name, count, pool, cpus, memory, gpus, "
-            "model; did you mean cpus?\n"
+            "model, rack; did you mean cpus?\n"
             "lab.yaml:2: memory is \"64GB\", expected whole MiB up to 16384TiB with unit KiB, MiB, "
             "GiB or TiB, such as 384GiB\n"
             "lab.yaml:2: gpus is \"17\", expected an integer from 0 to 16\n"
@@ -90,7 +90,7 @@ TEST(ClusterYaml, ReportsEveryMistakeAtOnce) {
             "lab.yaml:4: name is \"b[1-]\", expected a name with one range, such as gpu-[01-16]\n"
             "lab.yaml:5: count is \"2\", expected no count, because the name has a range\n"
             "lab.yaml:6: node is \"just text\", expected a map with some of the keys name, count, "
-            "pool, cpus, memory, gpus, model\n"
+            "pool, cpus, memory, gpus, model, rack\n"
             "lab.yaml:7: name is missing, expected a name of 1 to 253 bytes, UTF-8 without control "
             "characters or brackets\n"
             "lab.yaml:8: name is \"a\", expected another name: line 2 has this one\n");

@@ -164,8 +164,8 @@ TEST(TrainingCsv, HasARowForEachRunAndEmptyCellsForWhatThereIsNot) {
   const std::vector runs = {a_training_run("weir", true), a_training_run("edf", false)};
   const std::string csv = training_csv(summarise(runs));
   EXPECT_THAT(csv, HasSubstr("policy,workload,jobs_file,gpus,jobs,with_deadline,met,"));
-  EXPECT_THAT(csv, HasSubstr("\nweir,night,night.yaml,4,3,3,2,0,2,0,0,0,,0,1,2,200.0,"));
-  EXPECT_THAT(csv, HasSubstr("\nedf,night,night.yaml,4,3,3,2,0,,,0,0,,0,1,2,200.0,"));
+  EXPECT_THAT(csv, HasSubstr("\nweir,night,night.yaml,4,3,3,2,0,2,0,0,0,,0,1,2,0,200.0,"));
+  EXPECT_THAT(csv, HasSubstr("\nedf,night,night.yaml,4,3,3,2,0,,,0,0,,0,1,2,0,200.0,"));
 }
 
 TEST(TrainingReport, IsOnePageWithTheResultOnTop) {

@@ -148,7 +148,12 @@ Time overdue_at(const TrainingJob& job) {
   if (needed > kForEver) return Time::max();
   const Time done = std::max(job.observed_at, job.ready_at) + needed;
   if (!job.has_deadline()) return done + kGrace;
-  return std::max(done, std::min(done + kGrace, job.spec->deadline - kBeforeTheDeadline));
+  // Not at the moment it should be done, where rounding decides what comes first; but in time to tell.
+  constexpr Duration kAfterwards = std::chrono::milliseconds{1};
+  const Time deadline = job.spec->deadline;
+  const Time look =
+      std::max(done + kAfterwards, std::min(done + kGrace, deadline - kBeforeTheDeadline));
+  return std::max(done, std::min(look, deadline - Duration{1}));
 }
 
 std::vector<Mended> mend_job(const PoolView& view, JobId id) {

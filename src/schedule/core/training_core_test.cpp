@@ -110,9 +110,10 @@ Event any_training_event(const History& history, Time now, bool is_slow) {
     case 1:
       return {now, TimerFired{}};
     case 2: {
-      // Ready no later than the full price says, or much too late.
+      // Ready no later than the full price says; in a slow world also much too late.
       const JobId job = some_job();
       const bool is_known = state.knows(job);
+      if (is_known && !is_slow && now > state.job(job).ready_at) return {now, TimerFired{}};
       const std::uint32_t generation = is_known ? state.job(job).generation : 0;
       return {now, RanksReady{job, *rc::gen::element(generation, generation, generation + 1)}};
     }
