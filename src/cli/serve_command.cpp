@@ -426,9 +426,6 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       return tl::unexpected<Error>(std::move(told.error()));
   }
 
-  auto served = listen(options, **state, **controller, engine->get(), metrics,
-                       live_log_header((*controller)->config(),
-                                       options.has("curves") ? options.text("curves") : ""));
   auto served =
       listen(options, **state, **controller, engine->get(), metrics,
              live_log_header((*controller)->config(),

@@ -108,7 +108,6 @@ Diagnostics check_options(const OptionValues& options) {
   check_training_rules(options, mistakes);
   check_training_policies(options, mistakes);
   check_seeds(options, mistakes);
-  check_ablation(options, chosen_policies(options), mistakes);
   check_tenants(options, chosen_policies(options), mistakes);
   check_parts_of_weir(options, chosen_policies(options), mistakes);
   check_outputs(options, mistakes);
