@@ -335,7 +335,7 @@ int main(int argc, char** argv) {
   control::ApiOptions api_options;
   api_options.token = token;
   api_options.version = cli::kVersion;
-  api_options.log_header = cli::live_log_header(controller->config(), "");
+  api_options.log_header = cli::live_log_header(controller->config(), "", "");
   api_options.store = store_options;
   api_options.story = cli::live_story_json;
   const auto api =
