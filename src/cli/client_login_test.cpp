@@ -103,7 +103,7 @@ TEST_F(LoginTest, AFileThatOthersCanOpenIsNotUsed) {
 }
 
 TEST_F(LoginTest, AnyTextIsReadBack) {
-  const Login login{"http://127.0.0.1:1", "a\"b\\c: #\t\xC3\xBC", "", "/tmp/a b: c.pem"};
+  const Login login{"http://127.0.0.1:1", "a\"b\\c: #\t\xC3\xBC", "", "certificates/a b: c.pem"};
   ASSERT_TRUE(write_login(login));
   EXPECT_EQ(**read_login(), login);
 }

@@ -351,7 +351,7 @@ TEST_F(ApiTest, ABackupNamesOneFile) {
 
 TEST_F(ApiTest, HasTheRoutesItSays) {
   for (const auto& [method, pattern] : router_.routes()) {
-    EXPECT_TRUE(method == "GET" || method == "POST") << pattern;
+    EXPECT_TRUE(method == "GET" || method == "POST" || method == "PUT") << pattern;
     EXPECT_TRUE(pattern.starts_with("/v1/") || pattern == "/healthz" || pattern == "/metrics");
   }
   EXPECT_EQ(ask(request("GET", {"v1", "nothing"})).status, 404);
