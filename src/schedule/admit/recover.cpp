@@ -130,23 +130,22 @@ bool all_hold(const PoolView& view) {
   });
 }
 
-}  // namespace
+// Late already, and late again: what was announced does not hold either.
+Time overdue_again_at(const TrainingJob& job) {
+  constexpr Duration kPatience = std::chrono::minutes{10};
+  const bool has_end = !job.timeline.steps.empty() && job.timeline.end < Time::max() - kPatience;
+  return has_end ? job.timeline.end + kPatience : Time::max();
+}
 
-Time overdue_at(const TrainingJob& job) {
+// When a job with so much left, that goes on from then at that rate, is taken to be late.
+Time overdue(const TrainingJob& job, IterationRate rate, Work left, Time from) {
   constexpr Duration kGrace = from_seconds(10);
   constexpr Duration kBeforeTheDeadline = from_seconds(1);
   constexpr Duration kForEver = std::chrono::hours{24 * 365 * 100};
-  // Late already, and late again: what was announced does not hold either.
-  constexpr Duration kPatience = std::chrono::minutes{10};
-  if (job.is_at_risk) {
-    const bool has_end = !job.timeline.steps.empty() && job.timeline.end < Time::max() - kPatience;
-    return has_end ? job.timeline.end + kPatience : Time::max();
-  }
-  const IterationRate rate = job.rate();
-  if (job.block.is_none() || rate.value <= 0) return Time::max();
-  const Duration needed = time_for(job.left, rate);
+  if (rate.value <= 0) return Time::max();
+  const Duration needed = time_for(left, rate);
   if (needed > kForEver) return Time::max();
-  const Time done = std::max(job.observed_at, job.ready_at) + needed;
+  const Time done = from + needed;
   if (!job.has_deadline()) return done + kGrace;
   // Not at the moment it should be done, where rounding decides what comes first; but in time to tell.
   constexpr Duration kAfterwards = std::chrono::milliseconds{1};
@@ -154,6 +153,21 @@ Time overdue_at(const TrainingJob& job) {
   const Time look =
       std::max(done + kAfterwards, std::min(done + kGrace, deadline - kBeforeTheDeadline));
   return std::max(done, std::min(look, deadline - Duration{1}));
+}
+
+}  // namespace
+
+Time overdue_at(const TrainingJob& job) {
+  if (job.is_at_risk) return overdue_again_at(job);
+  return overdue(job, job.rate(), job.left, std::max(job.observed_at, job.ready_at));
+}
+
+Time overdue_at(const TrainingJob& job, GpuBlock block, Time now) {
+  if (job.is_at_risk || block == job.block) return overdue_at(job);
+  const int level = level_of(*job.sizes, block.size);
+  if (level == kPaused) return Time::max();
+  const SizeOption& size = (*job.sizes)[static_cast<std::size_t>(level)];
+  return overdue(job, size.rate, job.left_at(now), now + size.price);
 }
 
 std::vector<Mended> mend_job(const PoolView& view, JobId id) {

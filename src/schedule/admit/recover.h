@@ -15,6 +15,8 @@ namespace weir::schedule {
 // stays silent. It is given a few seconds, if its deadline leaves them. Time::max() without GPUs.
 // Of a job at risk: ten minutes after its new plan should have ended.
 Time overdue_at(const TrainingJob& job);
+// The same for a job that gets that block now.
+Time overdue_at(const TrainingJob& job, GpuBlock block, Time now);
 
 // A new timeline for a promised job that would miss its deadline, or be in others' way. Others may
 // be planned anew for it.

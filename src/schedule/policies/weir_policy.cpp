@@ -122,9 +122,9 @@ Verdict judge_in(const PoolView& view, const PoolView& whole, const TrainingJob&
 
 // When to look again whether a job that runs is done. One that should be, and has some time left, is
 // looked at more and more often.
-Time next_look(const TrainingJob& job, const PoolView& view) {
+Time next_look(const TrainingJob& job, GpuBlock block, const PoolView& view) {
   constexpr Duration kAtLeast = from_seconds(1);
-  const Time overdue = overdue_at(job);
+  const Time overdue = overdue_at(job, block, view.now);
   if (overdue > view.now) return overdue;
   if (job.is_at_risk) return Time::max();
   return view.now + std::max(kAtLeast, (job.spec->deadline - view.now) / 2);
@@ -171,12 +171,15 @@ std::vector<JobId> WeirPolicy::to_confirm(const PoolView& view) const {
 Allocation WeirPolicy::allocate(const PoolView& view) const {
   Allocation allocation{
       allocate_with_left_overs(view.state, view.pool, view.now, view.config.ablation)};
+  auto wanted = allocation.blocks.begin();
   for (const JobId id : view.pool.active) {
+    while (wanted != allocation.blocks.end() && wanted->job < id) ++wanted;
+    const bool is_named = wanted != allocation.blocks.end() && wanted->job == id;
     const TrainingJob& job = view.state.job(id);
     if (!job.is_promised()) continue;
-    allocation.wake_up = std::min(allocation.wake_up, job.timeline.next_change(view.now));
-    allocation.wake_up =
-        std::min(allocation.wake_up, slot_after(next_look(job, view), view.config.slot));
+    const Time look = next_look(job, is_named ? wanted->block : kNoGpus, view);
+    allocation.wake_up = std::min({allocation.wake_up, job.timeline.next_change(view.now),
+                                   slot_after(look, view.config.slot)});
   }
   allocation.wake_up = std::min(allocation.wake_up, next_turn(view));
   return allocation;
