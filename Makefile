@@ -30,7 +30,7 @@ help:
 	@echo '  make build      the program only: build/release/bin/weir'
 	@echo '  make format     let clang-format lay out the sources'
 	@echo '  make tidy       clang-tidy over the sources'
-	@echo '  make asan       tests under the address and undefined-behaviour sanitizers'
+	@echo '  make asan       tests under the address and undefined-behaviour sanitizers; FULL=1: of all layers'
 	@echo '  make tsan       tests of the concurrent parts under the thread sanitizer'
 	@echo '  make fuzz       feed the parsers strange files; FUZZ_SECONDS=10 for each parser'
 	@echo '  make coverage   which lines the tests reach: out/coverage/index.html'
@@ -64,6 +64,7 @@ test-release: deps-build build/release/build.ninja
 	@ctest --preset release -j $(JOBS)
 
 asan: deps-build build/asan/build.ninja
+	@cmake --preset asan -D WEIR_CORE_TESTS_ONLY=$(if $(FULL),OFF,ON) >/dev/null
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -j $(JOBS)
 
