@@ -66,6 +66,9 @@ class Server:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
 
+    def is_sanitized(self):
+        return "libasan" in pathlib.Path(f"/proc/{self.process.pid}/maps").read_text()
+
     def limit_files(self, most_bytes):
         """No file of the server may grow beyond that; None: as before."""
         hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)[1]

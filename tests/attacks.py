@@ -164,7 +164,8 @@ class Attacks:
         answer = self.server.ask("POST", "/v1/jobs", laughs, {"Content-Type": "application/yaml"})
         self.checks.equal(answer.status, 400, "YAML that grows")
         grown = self.server.resident_kib() - before
-        self.checks.that(grown < 200_000, f"memory grew by {grown} KiB")
+        # Freed memory stays with a sanitizer for a while.
+        self.checks.that(grown < (800_000 if self.server.is_sanitized() else 200_000), f"memory grew by {grown} KiB")
 
     def smuggling(self):
         """Requests whose end two readers might see in different places: none is read, and nothing behind it."""
