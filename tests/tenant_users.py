@@ -93,7 +93,7 @@ class TenantUsers:
         script = ("import os, sys\n"
                   "for path in sys.argv[2:]:\n"
                   "    try: print('read', path, open(path, 'rb').read(1))\n"
-                  "    except PermissionError: pass\n"
+                  "    except (PermissionError, FileNotFoundError): pass\n"  # of a run that was put away since
                   "for folder in (sys.argv[1], sys.argv[1] + '/engine', sys.argv[1] + '/engine/runs'):\n"
                   "    try: print('listed', os.listdir(folder))\n"
                   "    except PermissionError: pass\n"
