@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "domain/seeded_rng.h"
+#include "made_up_cluster.h"
 #include "schedule/admit/audit.h"
 #include "schedule/admit/promises.h"
 #include "simulate/training_run.h"
@@ -44,17 +45,6 @@ CurveBook made_up_curves() {
   book.curves[{"slow", 64}] = curve({0.03, 0.07, 0.14, 0.19, 0.36, 0.48});
   book.curves[{"large", 64}] = curve({2, 3.6, 6.1, 9.9, 14}, 2);
   return book;
-}
-
-Cluster made_up_cluster(int nodes, int gpus) {
-  Cluster cluster;
-  const GpuModelId model = *cluster.models.intern("any");
-  const PoolIndex pool = cluster.pool_named("any");
-  for (int i = 0; i < nodes; ++i) {
-    cluster.nodes.push_back(Node{NodeId{static_cast<std::uint64_t>(i) + 1}, "n" + std::to_string(i),
-                                 pool, MilliCpu{1000}, Mebibytes{1}, gpus, model});
-  }
-  return cluster;
 }
 
 struct Random {
@@ -108,7 +98,7 @@ void run_one(int number, int jobs, const CurveBook& book, Tally& tally) {
   static constexpr int kGpus[] = {8, 4, 8, 2, 8, 6, 1, 8};
   const int gpus = kGpus[number % 8];
   const int nodes = 1 + number;
-  const Cluster cluster = made_up_cluster(nodes, gpus);
+  const Cluster cluster = tests::made_up_cluster(nodes, gpus);
   const TrainingWorkload workload = made_up_jobs(random, book, jobs, nodes * gpus);
   simulate::TrainingRunConfig config;
   config.training.makes_counter_offers = false;

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <optional>
 #include <queue>
 #include <sstream>
 
 #include "formats/quantity_text.h"
+#include "scenario_lines.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
 #include "simulate/run_setup.h"
@@ -46,60 +45,38 @@ struct Scenario {
   schedule::QueueRule queue = schedule::QueueRule::fifo;
   std::vector<NamedJob> jobs;
   std::vector<Step> steps;
-  std::vector<std::string> expected;
-  bool nothing_else = false;
+  Expectations expected;
 };
 
-class Parser {
+class Parser : public ScenarioLines {
  public:
-  Parser(std::string file, Scenario& scenario) : file_{std::move(file)}, scenario_{scenario} {}
+  Parser(std::string file, Scenario& scenario)
+      : ScenarioLines{std::move(file)}, scenario_{scenario} {}
 
   void line(const std::string& text) {
-    ++line_;
-    std::istringstream words{text.substr(0, text.find('#'))};
-    words_.assign(std::istream_iterator<std::string>{words}, {});
-    if (words_.empty()) return;
-    const std::string keyword = words_.front();
+    const std::string keyword = begin(text);
+    if (keyword.empty()) return;
     if (keyword == "cluster") return cluster();
     if (keyword == "policy") return policy();
     if (keyword == "queue") return queue();
     if (keyword == "job") return job();
     if (keyword == "lose" || keyword == "return") return node_event(keyword == "lose");
-    if (keyword == "expect") return expect(text);
+    if (keyword == "expect") return expect(text, "at 1s: b starts on node-2", scenario_.expected);
     mistake("line", keyword, "cluster, policy, queue, job, lose, return or expect");
   }
-  const Diagnostics& mistakes() const { return mistakes_; }
 
  private:
-  void mistake(std::string field, std::string found, std::string expected) {
-    mistakes_.add({file_, line_, std::move(field), std::move(found), std::move(expected)});
-  }
-
-  std::int64_t number(const std::string& field, const std::string& text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-      mistake(field, text, "a whole number");
-    return value;
-  }
-
-  Duration duration(const std::string& field, const std::string& text) {
-    const auto parsed = formats::parse_duration(text);
-    if (!parsed) mistake(field, text, "a time such as 90s or 1h30m");
-    return parsed.value_or(Duration{0});
-  }
-
   // cluster 2 nodes x 8 gpus [x 64 cpus] [model A]
   void cluster() {
     std::int64_t nodes = 0;
     std::int64_t gpus = 0;
     std::int64_t cpus = 64;
     std::string model = "A";
-    for (std::size_t i = 1; i < words_.size(); ++i) {
-      if (words_[i] == "nodes" || words_[i] == "node") nodes = number("nodes", words_[i - 1]);
-      if (words_[i] == "gpus" || words_[i] == "gpu") gpus = number("gpus", words_[i - 1]);
-      if (words_[i] == "cpus") cpus = number("cpus", words_[i - 1]);
-      if (words_[i] == "model" && i + 1 < words_.size()) model = words_[i + 1];
+    for (std::size_t i = 1; i < words().size(); ++i) {
+      if (words()[i] == "nodes" || words()[i] == "node") nodes = number("nodes", words()[i - 1]);
+      if (words()[i] == "gpus" || words()[i] == "gpu") gpus = number("gpus", words()[i - 1]);
+      if (words()[i] == "cpus") cpus = number("cpus", words()[i - 1]);
+      if (words()[i] == "model" && i + 1 < words().size()) model = words()[i + 1];
     }
     if (nodes < 1) mistake("cluster", "", "a number of nodes, as in `cluster 2 nodes x 8 gpus`");
     for (std::int64_t i = 0; i < nodes; ++i) {
@@ -113,13 +90,13 @@ class Parser {
   }
 
   void policy() {
-    const std::string name = words_.size() > 1 ? words_[1] : "";
+    const std::string name = words().size() > 1 ? words()[1] : "";
     scenario_.policy = schedule::find_placement_policy(name);
     if (scenario_.policy == nullptr) mistake("policy", name, "a name that `weir policies` lists");
   }
 
   void queue() {
-    const std::string name = words_.size() > 1 ? words_[1] : "";
+    const std::string name = words().size() > 1 ? words()[1] : "";
     if (name == "drop") scenario_.queue = schedule::QueueRule::drop;
     if (name == "fifo") scenario_.queue = schedule::QueueRule::fifo;
     if (name == "backfill") scenario_.queue = schedule::QueueRule::backfill;
@@ -128,12 +105,12 @@ class Parser {
   }
 
   void job() {
-    if (words_.size() < 2) return mistake("job", "", "a name");
-    NamedJob job{words_[1], {}, from_seconds(3600)};
+    if (words().size() < 2) return mistake("job", "", "a name");
+    NamedJob job{words()[1], {}, from_seconds(3600)};
     Time at{};
-    for (std::size_t i = 2; i + 1 < words_.size(); i += 2) {
-      const std::string& key = words_[i];
-      const std::string& value = words_[i + 1];
+    for (std::size_t i = 2; i + 1 < words().size(); i += 2) {
+      const std::string& key = words()[i];
+      const std::string& value = words()[i + 1];
       Shape& shape = job.request.shape;
       if (key == "gpus") {
         shape.gpu_count = static_cast<std::int32_t>(number(key, value));
@@ -163,37 +140,14 @@ class Parser {
   }
 
   void node_event(bool lost) {
-    if (words_.size() != 4 || words_[2] != "at") return mistake(words_[0], "", "`node-1 at 5s`");
-    for (const Node& node : scenario_.cluster.nodes) {
-      if (node.name != words_[1]) continue;
-      Step step{Time{duration("at", words_[3])}, Phase::nodes, scenario_.steps.size(),
-                NodeLost{node.id}, 0};
-      if (!lost) step.what = NodeReturned{node.id};
+    ScenarioLines::node_event(scenario_.cluster, [&](Time at, NodeId node) {
+      Step step{at, Phase::nodes, scenario_.steps.size(), NodeLost{node}, 0};
+      if (!lost) step.what = NodeReturned{node};
       scenario_.steps.push_back(step);
-      return;
-    }
-    mistake(words_[0], words_[1], "a node of the cluster, such as node-1");
+    });
   }
 
-  void expect(const std::string& text) {
-    std::string line = text.substr(text.find("expect") + 6);
-    line = line.substr(0, line.find('#'));
-    line.erase(0, line.find_first_not_of(' '));
-    line.erase(line.find_last_not_of(" \r") + 1);
-    if (line == "nothing else") {
-      scenario_.nothing_else = true;
-    } else if (line.starts_with("at ")) {
-      scenario_.expected.push_back(line);
-    } else {
-      mistake("expect", line, "`at 1s: b starts on node-2` or `nothing else`");
-    }
-  }
-
-  std::string file_;
   Scenario& scenario_;
-  std::uint64_t line_ = 0;
-  std::vector<std::string> words_;
-  Diagnostics mistakes_;
 };
 
 // Plays the steps: the modelled engine in a few lines.
@@ -276,12 +230,11 @@ class Player {
 
 }  // namespace
 
-ScenarioReport compared(std::vector<std::string> log, const std::vector<std::string>& expected,
-                        bool nothing_else) {
+ScenarioReport compared(std::vector<std::string> log, const Expectations& expected) {
   ScenarioReport report;
   report.log = std::move(log);
   std::vector<std::string> left = report.log;
-  for (const std::string& line : expected) {
+  for (const std::string& line : expected.lines) {
     const auto at = std::find(left.begin(), left.end(), line);
     if (at == left.end()) {
       report.missing.push_back(line);
@@ -289,7 +242,7 @@ ScenarioReport compared(std::vector<std::string> log, const std::vector<std::str
       left.erase(at);
     }
   }
-  if (nothing_else) report.surplus = left;
+  if (expected.nothing_else) report.surplus = left;
   return report;
 }
 
@@ -300,7 +253,7 @@ Result<ScenarioReport> run_scenario(const std::string& file_name, const std::str
   for (std::string line; std::getline(lines, line);) parser.line(line);
   if (!parser.mistakes().empty()) return bad_input(parser.mistakes());
 
-  return compared(Player{scenario}.play(), scenario.expected, scenario.nothing_else);
+  return compared(Player{scenario}.play(), scenario.expected);
 }
 
 }  // namespace weir::tests

@@ -33,8 +33,8 @@ struct ScenarioReport {
 };
 
 // What was expected of what happened.
-ScenarioReport compared(std::vector<std::string> log, const std::vector<std::string>& expected,
-                        bool nothing_else);
+struct Expectations;  // scenario_lines.h
+ScenarioReport compared(std::vector<std::string> log, const Expectations& expected);
 
 Result<ScenarioReport> run_scenario(const std::string& file_name, const std::string& text);
 

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "domain/seeded_rng.h"
+#include "made_up_cluster.h"
 #include "schedule/admit/audit.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
@@ -39,17 +40,6 @@ namespace {
 using schedule::PoolState;
 using schedule::TrainingJob;
 using schedule::TrainingState;
-
-Cluster a_cluster(int nodes, int gpus) {
-  Cluster cluster;
-  const GpuModelId model = *cluster.models.intern("any");
-  const PoolIndex pool = cluster.pool_named("any");
-  for (int i = 0; i < nodes; ++i) {
-    cluster.nodes.push_back(Node{NodeId{static_cast<std::uint64_t>(i) + 1}, "n" + std::to_string(i),
-                                 pool, MilliCpu{1000}, Mebibytes{1}, gpus, model});
-  }
-  return cluster;
-}
 
 schedule::CoreConfig config() {
   schedule::CoreConfig config;
@@ -374,7 +364,7 @@ bool has_ranks(const TrainingState& state) {
 // False when something does not hold.
 bool play(std::uint64_t seed, Tally& tally) {
   SeededRng rng = SeededRng{42}.fork(seed);
-  const Cluster cluster = a_cluster(1 + below(rng, 4), 1 << below(rng, 4));
+  const Cluster cluster = tests::made_up_cluster(1 + below(rng, 4), 1 << below(rng, 4));
   schedule::Core core{config(), initial(cluster)};
   tell_curves(core);
   Time now{};
@@ -469,7 +459,7 @@ int sweep(std::int64_t histories) {
 int shares(int days) {
   constexpr int kTenants = 4;
   constexpr int kWaiting = 12;  // jobs of each tenant, always
-  const Cluster cluster = a_cluster(8, 8);
+  const Cluster cluster = tests::made_up_cluster(8, 8);
   schedule::State state = schedule::initial_state_for_training(cluster);
   state.training.rescale_cost = {from_seconds(20), from_seconds(2)};
   schedule::Core core{config(), std::move(state)};

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -13,6 +11,7 @@
 
 #include "formats/log_codec.h"
 #include "formats/quantity_text.h"
+#include "scenario_lines.h"
 #include "schedule/core/core.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
@@ -34,31 +33,28 @@ struct Scenario {
   std::vector<std::string> names;  // of jobs, in the order they come
   std::vector<std::pair<CurveKey, Curve>> curves;
   std::vector<Step> steps;
-  std::vector<std::string> expected;
-  bool nothing_else = false;
+  Expectations expected;
 };
 
-class Parser {
+class Parser : public ScenarioLines {
  public:
-  Parser(std::string file, Scenario& scenario) : file_{std::move(file)}, scenario_{scenario} {}
+  Parser(std::string file, Scenario& scenario)
+      : ScenarioLines{std::move(file)}, scenario_{scenario} {}
 
   void line(const std::string& text) {
-    ++line_;
-    std::istringstream words{text.substr(0, text.find('#'))};
-    words_.assign(std::istream_iterator<std::string>{words}, {});
-    if (words_.empty()) return;
-    const std::string keyword = words_.front();
+    const std::string keyword = begin(text);
+    if (keyword.empty()) return;
     if (keyword == "cluster") return cluster();
     if (keyword == "tenant") return tenant();
     if (keyword == "tenants") return tenants();
     if (keyword == "price") {
-      scenario_.price = duration("price", words_.size() > 1 ? words_[1] : "");
+      scenario_.price = duration("price", words().size() > 1 ? words()[1] : "");
       return;
     }
     if (keyword == "job") return job();
     if (keyword == "cancel") return cancel();
     if (keyword == "lose" || keyword == "return") return node_event(keyword == "lose");
-    if (keyword == "expect") return expect(text);
+    if (keyword == "expect") return expect(text, "at 1h: b has 4", scenario_.expected);
     mistake("line", keyword,
             "cluster, tenant, tenants, price, job, cancel, lose, return or expect");
   }
@@ -77,36 +73,20 @@ class Parser {
       if (const auto* submitted = std::get_if<TrainingSubmitted>(&step.what))
         scenario_.names.push_back(submitted->spec.name);
     }
-    return std::move(mistakes_);
+    return mistakes();
   }
 
  private:
-  void mistake(std::string field, std::string found, std::string expected) {
-    mistakes_.add({file_, line_, std::move(field), std::move(found), std::move(expected)});
-  }
-  std::int64_t number(const std::string& field, const std::string& text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-      mistake(field, text, "a whole number");
-    return value;
-  }
   std::int32_t small(const std::string& field, const std::string& text) {
     return static_cast<std::int32_t>(number(field, text));
   }
-  Duration duration(const std::string& field, const std::string& text) {
-    const auto parsed = formats::parse_duration(text);
-    if (!parsed) mistake(field, text, "a time such as 90s or 1h30m");
-    return parsed.value_or(Duration{0});
-  }
-
   void cluster() {
-    if (words_.size() != 6) return mistake("cluster", "", "`cluster 2 nodes x 8 gpus`");
+    if (words().size() != 6) return mistake("cluster", "", "`cluster 2 nodes x 8 gpus`");
     Cluster& cluster = scenario_.cluster;
-    for (std::int64_t i = 0; i < number("nodes", words_[1]); ++i) {
+    for (std::int64_t i = 0; i < number("nodes", words()[1]); ++i) {
       const std::size_t id = cluster.nodes.size() + 1;
       cluster.nodes.push_back(Node{NodeId{id}, fmt::format("node-{}", id), cluster.pool_named("A"),
-                                   MilliCpu{64'000}, Mebibytes{1 << 20}, small("gpus", words_[4]),
+                                   MilliCpu{64'000}, Mebibytes{1 << 20}, small("gpus", words()[4]),
                                    *cluster.models.intern("A")});
     }
   }
@@ -120,42 +100,42 @@ class Parser {
   }
 
   void tenant() {
-    if (words_.size() < 2) return mistake("tenant", "", "a name");
+    if (words().size() < 2) return mistake("tenant", "", "a name");
     Time from{};
-    for (std::size_t i = 2; i + 1 < words_.size(); i += 2)
-      if (words_[i] == "from") from = Time{duration("from", words_[i + 1])};
+    for (std::size_t i = 2; i + 1 < words().size(); i += 2)
+      if (words()[i] == "from") from = Time{duration("from", words()[i + 1])};
     TenantTable& table = table_from(from);
-    const auto same_name = [&](const Tenant& each) { return each.name == words_[1]; };
+    const auto same_name = [&](const Tenant& each) { return each.name == words()[1]; };
     auto found = std::find_if(table.tenants.begin(), table.tenants.end(), same_name);
     if (found == table.tenants.end()) {
-      table.tenants.push_back({words_[1], kNoParent, 1, {{PoolIndex{0}, 0, kNoMaximum}}});
+      table.tenants.push_back({words()[1], kNoParent, 1, {{PoolIndex{0}, 0, kNoMaximum}}});
       found = table.tenants.end() - 1;
     }
-    for (std::size_t i = 2; i + 1 < words_.size(); i += 2) {
-      const std::string& value = words_[i + 1];
-      if (words_[i] == "guaranteed") {
+    for (std::size_t i = 2; i + 1 < words().size(); i += 2) {
+      const std::string& value = words()[i + 1];
+      if (words()[i] == "guaranteed") {
         found->quotas[0].guaranteed = small("guaranteed", value);
-      } else if (words_[i] == "maximum") {
+      } else if (words()[i] == "maximum") {
         found->quotas[0].maximum = small("maximum", value);
-      } else if (words_[i] == "weight") {
+      } else if (words()[i] == "weight") {
         found->weight = number("weight", value);
-      } else if (words_[i] == "below") {
+      } else if (words()[i] == "below") {
         found->parent = static_cast<std::int32_t>(table.index_of(value));
-      } else if (words_[i] != "from") {
-        mistake("tenant", words_[i], "guaranteed, maximum, weight, below or from");
+      } else if (words()[i] != "from") {
+        mistake("tenant", words()[i], "guaranteed, maximum, weight, below or from");
       }
     }
   }
 
   void tenants() {
-    for (std::size_t i = 1; i + 1 < words_.size(); i += 2) {
+    for (std::size_t i = 1; i + 1 < words().size(); i += 2) {
       TenantTable& table = table_from(Time{});
-      if (words_[i] == "lease") {
-        table.lease = duration("lease", words_[i + 1]);
-      } else if (words_[i] == "half-life") {
-        table.half_life = duration("half-life", words_[i + 1]);
+      if (words()[i] == "lease") {
+        table.lease = duration("lease", words()[i + 1]);
+      } else if (words()[i] == "half-life") {
+        table.half_life = duration("half-life", words()[i + 1]);
       } else {
-        mistake("tenants", words_[i], "lease or half-life");
+        mistake("tenants", words()[i], "lease or half-life");
       }
     }
   }
@@ -175,20 +155,20 @@ class Parser {
   }
 
   void job() {
-    if (words_.size() < 2) return mistake("job", "", "a name");
+    if (words().size() < 2) return mistake("job", "", "a name");
     TrainingSpec spec;
-    spec.name = words_[1];
-    spec.curve = {words_[1], 1};
+    spec.name = words()[1];
+    spec.curve = {words()[1], 1};
     spec.iterations = kIterationsPerHour;
     Time at{};
-    for (std::size_t i = 2; i < words_.size(); i += 2) {
-      const std::string& key = words_[i];
+    for (std::size_t i = 2; i < words().size(); i += 2) {
+      const std::string& key = words()[i];
       if (key == "one-piece") {
         spec.in_one_piece = true;
         --i;
         continue;
       }
-      const std::string value = i + 1 < words_.size() ? words_[i + 1] : "";
+      const std::string value = i + 1 < words().size() ? words()[i + 1] : "";
       if (key == "tenant") {
         spec.tenant = value;
       } else if (key == "gpus") {
@@ -211,49 +191,27 @@ class Parser {
   }
 
   void cancel() {
-    if (words_.size() != 4 || words_[2] != "at") return mistake("cancel", "", "`cancel a at 5m`");
+    if (words().size() != 4 || words()[2] != "at") return mistake("cancel", "", "`cancel a at 5m`");
     JobId id{0};
     for (const Step& step : scenario_.steps) {
       const auto* submitted = std::get_if<TrainingSubmitted>(&step.what);
       if (submitted == nullptr) continue;
       ++id.value;
-      if (submitted->spec.name == words_[1])
-        return scenario_.steps.push_back({Time{duration("at", words_[3])}, JobCancelled{id}});
+      if (submitted->spec.name == words()[1])
+        return scenario_.steps.push_back({Time{duration("at", words()[3])}, JobCancelled{id}});
     }
-    mistake("cancel", words_[1], "a job above, and jobs in the order they come");
+    mistake("cancel", words()[1], "a job above, and jobs in the order they come");
   }
 
   void node_event(bool lost) {
-    if (words_.size() != 4 || words_[2] != "at") return mistake(words_[0], "", "`node-1 at 5s`");
-    for (const Node& node : scenario_.cluster.nodes) {
-      if (node.name != words_[1]) continue;
-      Step step{Time{duration("at", words_[3])}, NodeLost{node.id}};
-      if (!lost) step.what = NodeReturned{node.id};
-      return scenario_.steps.push_back(step);
-    }
-    mistake(words_[0], words_[1], "a node of the cluster, such as node-1");
+    ScenarioLines::node_event(scenario_.cluster, [&](Time at, NodeId node) {
+      if (lost) return scenario_.steps.push_back({at, NodeLost{node}});
+      scenario_.steps.push_back({at, NodeReturned{node}});
+    });
   }
 
-  void expect(const std::string& text) {
-    std::string line = text.substr(text.find("expect") + 6);
-    line = line.substr(0, line.find('#'));
-    line.erase(0, line.find_first_not_of(' '));
-    line.erase(line.find_last_not_of(" \r") + 1);
-    if (line == "nothing else") {
-      scenario_.nothing_else = true;
-    } else if (line.starts_with("at ")) {
-      scenario_.expected.push_back(line);
-    } else {
-      mistake("expect", line, "`at 1h: b has 4` or `nothing else`");
-    }
-  }
-
-  std::string file_;
   Scenario& scenario_;
-  std::uint64_t line_ = 0;
-  std::vector<std::string> words_;
   std::map<Time, TenantTable> tables_;
-  Diagnostics mistakes_;
 };
 
 // Plays the steps. Jobs do exactly what the scheduler believes.
@@ -370,7 +328,7 @@ Result<ScenarioReport> run_training_scenario(const std::string& file_name,
   std::istringstream lines{text};
   for (std::string line; std::getline(lines, line);) parser.line(line);
   if (Diagnostics mistakes = parser.finish(); !mistakes.empty()) return bad_input(mistakes);
-  return compared(Player{scenario}.play(), scenario.expected, scenario.nothing_else);
+  return compared(Player{scenario}.play(), scenario.expected);
 }
 
 }  // namespace weir::tests
