@@ -89,7 +89,15 @@ class ControlPlane:
             self.parts[name] = starts[name]()
             self.parts[name].start()
         if "controller-manager" in self.wanted:
-            wait_for("the default service account", lambda: self.admin.find("ServiceAccount", "default"), READY_SECONDS)
+            wait_for("the default service account", self._service_account, READY_SECONDS)
+
+    def _service_account(self):
+        """A controller manager that finds its API server busy for ten seconds gives up; elsewhere a kubelet starts it again."""
+        for part in self.parts.values():
+            if not part.is_running():
+                print(f"{part.name} ended while starting; it is started again\n{part.last_lines()}", file=sys.stderr)
+                part.start()
+        return self.admin.find("ServiceAccount", "default")
 
     def stop(self):
         for part in reversed(self.parts.values()):

@@ -18,14 +18,14 @@ from weir_program import parser
 SKIPPED = 77
 # name: (script, options, options with --full, seconds it may take, seconds with --full)
 TESTS = {
-    "situations": ("situations_test.py", [], [], 240, 240),
-    "read_only": ("read_only_test.py", [], [], 90, 90),
-    "docs": ("docs_test.py", [], [], 180, 180),
-    "serve": ("serve_test.py", [], [], 180, 180),
+    "situations": ("situations_test.py", [], [], 400, 400),
+    "read_only": ("read_only_test.py", [], [], 300, 300),
+    "docs": ("docs_test.py", [], [], 300, 300),
+    "serve": ("serve_test.py", [], [], 300, 300),
     "page": ("page_test.py", [], [], 300, 300),
     "cache": ("cache_test.py", ["--seconds=15"], ["--seconds=60"], 300, 360),
-    "scale": ("scale_test.py", ["--nodes=1000", "--pods=4000", "--seconds=10"], [], 120, 420),
-    "replay": ("replay_openb.py", ["--short"], [], 240, 700),
+    "scale": ("scale_test.py", ["--nodes=1000", "--pods=4000", "--seconds=10"], [], 300, 420),
+    "replay": ("replay_openb.py", ["--short"], [], 400, 700),
 }
 
 
