@@ -3,6 +3,7 @@
 
     nodes:    nodes in short, see manifests.a_node
     objects:  whole manifests, made before any pod
+    bound:    names of volume claims that have their volumes before any pod comes
     running:  pods in short, see manifests.a_pod; `node` names the one each is bound to, as a scheduler would
     deleted:  names of running pods that are deleted before the pending workload comes
     pending:  the workload that waits: `pod` or `job` in short, or `objects` as whole manifests
@@ -29,7 +30,7 @@ class Situation:
     def __init__(self, file):
         self.name = file.stem
         self.text = yaml.safe_load(file.read_text())
-        unknown = set(self.text) - {"nodes", "objects", "running", "deleted", "pending", "with", "expect", "remedy"}
+        unknown = set(self.text) - {"nodes", "objects", "bound", "running", "deleted", "pending", "with", "expect", "remedy"}
         if unknown:
             raise ValueError(f"{file}: unknown {', '.join(sorted(unknown))}")
         self.namespace = self.name
@@ -95,6 +96,9 @@ class Situation:
         # A quota that its controller has not looked at yet refuses nothing.
         wait_for("quotas are in force", lambda: all(quota.get("status", {}).get("hard") for quota in api.list(
             "ResourceQuota", self.namespace)), 20)
+        for name in self.text.get("bound", []):
+            wait_for(f"claim {name} is bound", lambda: api.get("PersistentVolumeClaim", name, self.namespace).get(
+                "status", {}).get("phase") == "Bound", 60)
         self._run(plane)
         for name in self.text.get("deleted", []):
             api.delete("Pod", name, self.namespace)
