@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/file_title.h"
 
+#include <cctype>
+
+#include "formats/plain_name.h"
+
 namespace weir::formats {
 namespace {
 
@@ -35,6 +39,14 @@ bool is_yaml_name(std::string_view path) {
 bool is_csv_name(std::string_view path) {
   drop_suffix(path, ".gz");
   return path.ends_with(".csv");
+}
+
+std::string gpu_after_underscore(std::string_view title) {
+  const std::size_t underscore = title.rfind('_');
+  if (underscore == std::string_view::npos) return {};
+  std::string gpu{title.substr(underscore + 1)};
+  for (char& c : gpu) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return is_model_name(gpu) ? gpu : std::string{};
 }
 
 }  // namespace weir::formats

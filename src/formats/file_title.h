@@ -17,4 +17,8 @@ bool is_yaml_name(std::string_view path);
 // True for "nodes.csv" and "nodes.csv.gz".
 bool is_csv_name(std::string_view path);
 
+// What stands after the last underscore, in upper case: "throughput_t4" is of the T4. Empty where
+// there is none or it cannot be a model's name.
+std::string gpu_after_underscore(std::string_view title);
+
 }  // namespace weir::formats

@@ -22,5 +22,12 @@ TEST(FileTitle, KnowsFormatsByName) {
   EXPECT_FALSE(is_yaml_name("/dev/fd/63"));
 }
 
+TEST(FileTitle, TheGpuStandsAfterTheLastUnderscore) {
+  EXPECT_EQ(gpu_after_underscore("zeus_power_v100"), "V100");
+  EXPECT_EQ(gpu_after_underscore("sweeps"), "");
+  EXPECT_EQ(gpu_after_underscore("sweeps_"), "");
+  EXPECT_EQ(gpu_after_underscore("sweeps_a|b"), "");
+}
+
 }  // namespace
 }  // namespace weir::formats

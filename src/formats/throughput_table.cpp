@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -206,12 +205,7 @@ std::string gpu_of_folder(const std::filesystem::path& folder) {
   std::error_code ignored;
   std::filesystem::path whole = std::filesystem::absolute(folder, ignored).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();  // "throughput_t4/"
-  const std::string name = whole.filename().string();
-  const std::size_t underscore = name.rfind('_');
-  if (underscore == std::string::npos) return {};
-  std::string gpu = name.substr(underscore + 1);
-  for (char& c : gpu) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return is_model_name(gpu) ? gpu : std::string{};
+  return gpu_after_underscore(whole.filename().string());
 }
 
 Result<Tables> read_all(const std::filesystem::path& directory) {
