@@ -26,8 +26,8 @@ template <class What>
 constexpr bool kChangesAJob =
     std::is_same_v<What, PromiseMade> || std::is_same_v<What, TimelineRevised> ||
     std::is_same_v<What, PromiseRefused> || std::is_same_v<What, JobUnpromised> ||
-    std::is_same_v<What, JobResized> || std::is_same_v<What, PromiseAtRisk> ||
-    std::is_same_v<What, PlannedProvisionally>;
+    std::is_same_v<What, JobResized> || std::is_same_v<What, ClockSet> ||
+    std::is_same_v<What, PromiseAtRisk> || std::is_same_v<What, PlannedProvisionally>;
 
 template <class What>
 constexpr bool kNamesAPoolNode =
@@ -109,7 +109,7 @@ class Fits {
   template <class What>
   static constexpr bool is_without_effect() {
     return std::is_same_v<What, EventIgnored> || std::is_same_v<What, ClockStepSeen> ||
-           std::is_same_v<What, RescaleCostAdopted>;
+           std::is_same_v<What, RescaleCostAdopted> || std::is_same_v<What, EnergyPriceSet>;
   }
 
   const State& state_;

@@ -15,6 +15,13 @@ namespace weir {
 
 inline constexpr std::int32_t kFullClock = 1000;
 
+inline constexpr std::int64_t kAllMillionths = 1'000'000;
+
+constexpr IterationRate clocked(IterationRate full, std::int64_t millionths) {
+  return IterationRate{static_cast<std::int64_t>(static_cast<WideInteger>(full.value) * millionths /
+                                                 kAllMillionths)};
+}
+
 struct PowerPoint {
   std::int32_t gpus = 0;
   std::int32_t clock_permille = kFullClock;  // of the GPU's highest

@@ -96,6 +96,14 @@ std::string to_string(const Reason& reason) {
                          reason.detail);
     case ReasonCode::had_its_turn:
       return fmt::format("job {} is of a tenant that had less than its share", reason.detail);
+    case ReasonCode::at_this_price:
+      return "at the present price of energy this size and clock cost least";
+    case ReasonCode::waits_for_cleaner:
+      return "energy is expected to be better soon, so that waiting pays";
+    case ReasonCode::over_power_cap:
+      return "with it the cluster would draw more than it may";
+    case ReasonCode::budget_spent:
+      return "the budget of energy is spent";
   }
   return "unknown reason";
 }

@@ -68,6 +68,11 @@ enum class ReasonCode : std::uint8_t {
   outranked,          // a job of higher priority takes its GPUs; detail: the job's id
   quota_reclaimed,  // lent, and now claimed by a tenant they are guaranteed to; detail: the job's id
   had_its_turn,     // a tenant that had less than its share goes on; detail: the job's id
+  // Of energy:
+  at_this_price,      // the size and clock that cost least, of time and energy together
+  waits_for_cleaner,  // energy is expected to be so much better later that waiting pays
+  over_power_cap,     // it would draw more than the site may
+  budget_spent,       // the budget of energy is spent
 };
 
 struct Reason {
@@ -200,6 +205,23 @@ struct JobResized {
   friend bool operator==(const JobResized&, const JobResized&) = default;
 };
 
+// The job's GPUs run at that clock from now on, and the job at that much of its rate. A job whose
+// GPUs change begins at the full clock.
+struct ClockSet {
+  JobId job;
+  std::int32_t clock_permille = 1000;
+  std::int64_t rate_millionths = 1'000'000;
+  friend bool operator==(const ClockSet&, const ClockSet&) = default;
+};
+
+// So many nanoseconds of a job's time are worth one unit of the energy budget from now on. Jobs that
+// run are expected to use so much of it, by themselves: what their nodes add shows later.
+struct EnergyPriceSet {
+  std::int64_t price_nanos = 0;
+  std::int64_t nano_units_per_second = 0;
+  friend bool operator==(const EnergyPriceSet&, const EnergyPriceSet&) = default;
+};
+
 // What is known of a job's progress: at the record's time it had that much left, and it makes
 // progress from `ready_at` on, at that much of its curve's rate.
 struct JobObserved {
@@ -280,7 +302,7 @@ struct Record {
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
                ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen, NodesKnown,
-               TenantsAdopted>
+               TenantsAdopted, ClockSet, EnergyPriceSet>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

@@ -143,6 +143,14 @@ inline constexpr auto kFields<JobResized> =
     std::tuple{Field{"job", &JobResized::job}, Field{"generation", &JobResized::generation},
                Field{"block", &JobResized::block}};
 template <>
+inline constexpr auto kFields<ClockSet> =
+    std::tuple{Field{"job", &ClockSet::job}, Field{"clock_permille", &ClockSet::clock_permille},
+               Field{"rate_millionths", &ClockSet::rate_millionths}};
+template <>
+inline constexpr auto kFields<EnergyPriceSet> =
+    std::tuple{Field{"price_nanos", &EnergyPriceSet::price_nanos},
+               Field{"nano_units_per_second", &EnergyPriceSet::nano_units_per_second}};
+template <>
 inline constexpr auto kFields<JobObserved> =
     std::tuple{Field{"job", &JobObserved::job}, Field{"left", &JobObserved::left},
                Field{"ready_at", &JobObserved::ready_at},

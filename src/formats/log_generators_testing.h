@@ -124,6 +124,14 @@ inline TenantsChanged any_of_type() {
   return {any_tenants()};
 }
 template <>
+inline ClockSet any_of_type() {
+  return {any_id<JobId>(), any_number<std::int32_t>(), any_number<std::int64_t>()};
+}
+template <>
+inline EnergyPriceSet any_of_type() {
+  return {any_number<std::int64_t>(), any_number<std::int64_t>()};
+}
+template <>
 inline ClockStepSeen any_of_type() {
   return {Duration{any_number<std::int64_t>()}};
 }
@@ -305,7 +313,7 @@ inline TimerFired any_of_type() {
 }
 
 inline Reason any_reason() {
-  const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::had_its_turn) + 1);
+  const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::budget_spent) + 1);
   return Reason{static_cast<ReasonCode>(code), any_number<std::uint64_t>()};
 }
 

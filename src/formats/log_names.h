@@ -72,6 +72,10 @@ inline constexpr std::string_view kTypeName<TenantsAdopted> = "tenants_adopted";
 template <>
 inline constexpr std::string_view kTypeName<TenantsChanged> = "tenants_changed";
 template <>
+inline constexpr std::string_view kTypeName<ClockSet> = "clock_set";
+template <>
+inline constexpr std::string_view kTypeName<EnergyPriceSet> = "energy_price_set";
+template <>
 inline constexpr std::string_view kTypeName<NodesKnown> = "nodes_known";
 
 template <>
@@ -200,6 +204,14 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "quota_reclaimed";
     case ReasonCode::had_its_turn:
       return "had_its_turn";
+    case ReasonCode::at_this_price:
+      return "at_this_price";
+    case ReasonCode::waits_for_cleaner:
+      return "waits_for_cleaner";
+    case ReasonCode::over_power_cap:
+      return "over_power_cap";
+    case ReasonCode::budget_spent:
+      return "budget_spent";
   }
   return {};
 }

@@ -52,19 +52,36 @@ void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) 
   const std::uint64_t group = std::uint64_t{pool.value} << 48 | level << 32 | change.block.first;
   const bool is_known = !known_groups_.insert(group).second;
   run.ready = now + (is_known ? cost_.known(change.block.size) : cost_.full(change.block.size));
-  run.rate = IterationRate{run.curve.rate_at(static_cast<std::int32_t>(change.block.size)).value *
-                           run.speed_permille / 1000};
+  run.clocked_millionths = kAllMillionths;
   queue_.push({run.ready, change.job, false, run.generation});
+  set_pace(now, change.job, run);
   plan_report(change.job, run, run.ready);
-  if (run.rate.value > 0)
-    queue_.push({run.ready + time_for(run.left, run.rate), change.job, true, run.generation});
+}
+
+void ModelledEngine::set_clock(Time now, const ClockSet& change) {
+  Run& run = runs_[change.job.value];
+  advance(run, now);
+  run.clocked_millionths = change.rate_millionths;
+  if (!run.block.is_none()) set_pace(now, change.job, run);
+}
+
+// From now on, or from when its ranks are ready.
+void ModelledEngine::set_pace(Time now, JobId job, Run& run) {
+  const IterationRate full = run.curve.rate_at(static_cast<std::int32_t>(run.block.size));
+  run.rate = IterationRate{clocked(full, run.clocked_millionths).value * run.speed_permille / 1000};
+  ++run.pace;
+  if (run.rate.value <= 0) return;
+  const Time end = std::max(now, run.ready) + time_for(run.left, run.rate);
+  queue_.push({end, job, true, run.generation, false, run.pace});
 }
 
 void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
   if (run.speed_permille == 1000) return;
   constexpr Duration kAtLeast = from_seconds(10);
   constexpr Duration kAtTheEnd = from_seconds(1);
-  const std::int64_t full = run.curve.rate_at(static_cast<std::int32_t>(run.block.size)).value;
+  const std::int64_t full =
+      clocked(run.curve.rate_at(static_cast<std::int32_t>(run.block.size)), run.clocked_millionths)
+          .value;
   if (full <= 0) return;
   const IterationRate drift{std::max<std::int64_t>(1, std::abs(full - run.rate.value))};
   const Work hundredth{run.all.femto_iterations / 100};
@@ -77,7 +94,8 @@ void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
 
 bool ModelledEngine::is_current(const Happening& happening) const {
   const Run& run = runs_[happening.job.value];
-  return !run.is_over && run.generation == happening.generation;
+  return !run.is_over && run.generation == happening.generation &&
+         (!happening.is_finish || run.pace == happening.pace);
 }
 
 Time ModelledEngine::next_at() {

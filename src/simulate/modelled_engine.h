@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "domain/event.h"
+#include "domain/power_table.h"
 #include "domain/record.h"
 #include "schedule/admit/size_table.h"
 
@@ -36,6 +37,8 @@ class ModelledEngine {
   void add(JobId job, const Curve& curve, Work work, std::int64_t speed_permille,
            bool in_one_piece = false);
   void resize(Time now, PoolIndex pool, const JobResized& change);
+  // Its GPUs run at another clock; that costs nothing.
+  void set_clock(Time now, const ClockSet& change);
   // Its ranks are gone: it has done what it last saved. A change is to follow.
   void fall_back(Time now, JobId job);
 
@@ -45,6 +48,7 @@ class ModelledEngine {
     bool is_finish = false;  // else: its ranks are ready
     std::uint32_t generation = 0;
     bool is_progress = false;  // neither: the job tells how far it is
+    std::uint32_t pace = 0;    // of a finish: how often the job's clock had been set
   };
   // The next thing to happen; Time::max() when nothing will.
   Time next_at();
@@ -68,7 +72,9 @@ class ModelledEngine {
     GpuBlock block;
     std::int64_t speed_permille = 1000;
     std::int64_t rescales = 0;
+    std::int64_t clocked_millionths = kAllMillionths;
     std::uint32_t generation = 0;
+    std::uint32_t pace = 0;
     bool is_over = false;
     bool in_one_piece = false;
   };
@@ -80,6 +86,7 @@ class ModelledEngine {
     }
   };
   void advance(Run& run, Time now);
+  void set_pace(Time now, JobId job, Run& run);
   void plan_report(JobId job, const Run& run, Time after);
   bool is_current(const Happening& happening) const;
 

@@ -12,6 +12,7 @@
 #include "domain/tenant_shares.h"
 #include "schedule/admit/slots.h"
 #include "schedule/core/core.h"
+#include "schedule/energy/priced_options.h"
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
 #include "simulate/modelled_engine.h"
@@ -55,6 +56,7 @@ class TrainingRun {
       for (const auto& [key, curve] : book.curves) tell(CurveUpdated{pool, key, curve});
     }
     if (!config.tenants.empty()) tell(TenantsChanged{config.tenants});
+    if (config.energy) meter_.emplace(meter(*config.energy));
   }
 
   TrainingOutcome run() {
@@ -78,6 +80,7 @@ class TrainingRun {
       if (config_.after_decision) config_.after_decision(core_.state().training, now_);
     }
     outcome_.makespan = now_ - start;
+    if (meter_) outcome_.energy = meter_->outcome(now_);
     finish_tally();
     return std::move(outcome_);
   }
@@ -96,7 +99,35 @@ class TrainingRun {
         cluster, schedule::find_training_policy(config.policy)->size_rule());
     if (config.planned_cost) state.training.rescale_cost = *config.planned_cost;
     if (!plans_overhead(config)) state.training.rescale_cost = {Duration{0}, Duration{0}};
+    if (config.energy) tell_of_energy(state.training, *config.energy);
     return state;
+  }
+
+  static const PowerBook& book_of(const EnergySetup& setup, std::size_t pool) {
+    return setup.books[std::min(pool, setup.books.size() - 1)];
+  }
+
+  static void tell_of_energy(schedule::TrainingState& state, const EnergySetup& setup) {
+    EnergyTerms terms = setup.terms;
+    terms.pools.clear();
+    for (std::size_t i = 0; i < state.pools.size(); ++i) {
+      const PowerBook& book = book_of(setup, i);
+      terms.pools.push_back({state.pools[i].pool->id, book.idle_milliwatts, book.node_milliwatts,
+                             book.asleep_milliwatts, book.overhead_permille});
+      for (const auto& [key, table] : book.tables)
+        state.pools[i].power[key] =
+            std::make_shared<const PowerTable>(schedule::undominated(table));
+    }
+    state.energy.terms = std::make_shared<const EnergyTerms>(std::move(terms));
+    state.energy.supply = std::make_shared<const SupplySeries>(setup.supply);
+  }
+
+  EnergyMeter meter(const EnergySetup& setup) const {
+    std::vector<EnergyMeter::Pool> pools;
+    const auto& known = core_.state().training.pools;
+    for (std::size_t i = 0; i < known.size(); ++i)
+      pools.push_back({book_of(setup, i), known[i].pool->gpus, known[i].pool->stride});
+    return {std::move(pools), setup.supply, now_};
   }
 
   // The other policies have no parts to leave out.
@@ -260,6 +291,10 @@ class TrainingRun {
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.started && !record.block.is_none()) job.started = now_;
     count_gpu_time(record.job, record.block.size);
+    if (meter_) {
+      const auto& held = core_.state().training.job(record.job);
+      meter_->hold(now_, pool_position(held.pool), record.job, held.spec->curve, record.block);
+    }
     if (plans_overhead(config_)) return;
     if (record.block.is_none()) {
       starting_.erase(record.job);
@@ -268,7 +303,21 @@ class TrainingRun {
     }
   }
 
-  void obey(const JobReleased& record) { count_gpu_time(record.job, 0); }
+  void obey(const JobReleased& record) {
+    count_gpu_time(record.job, 0);
+    if (meter_) meter_->release(now_, record.job);
+  }
+  void obey(const ClockSet& record) {
+    engine_.set_clock(now_, record);
+    if (meter_) meter_->set_clock(now_, record.job, record.clock_permille);
+  }
+
+  std::size_t pool_position(PoolIndex pool) const {
+    const auto& pools = core_.state().training.pools;
+    std::size_t at = 0;
+    while (pools[at].pool->id != pool) ++at;
+    return at;
+  }
 
   // It has so many GPUs from now on.
   void count_gpu_time(JobId id, std::uint32_t gpus) {
@@ -349,6 +398,7 @@ class TrainingRun {
   std::size_t row_ = 0;
   std::vector<std::int64_t> speeds_;  // by row
   std::vector<Holding> holdings_;     // by row
+  std::optional<EnergyMeter> meter_;
   Time now_;
   Time wake_up_ = Time::max();
   bool has_new_plans_ = false;  // since the last decision

@@ -12,11 +12,13 @@
 
 #include "domain/cluster.h"
 #include "domain/curve.h"
+#include "domain/energy_terms.h"
 #include "domain/event.h"
 #include "domain/record.h"
 #include "domain/tenants.h"
 #include "domain/training.h"
 #include "schedule/policies/training_policy.h"
+#include "simulate/energy_meter.h"
 #include "simulate/node_failures.h"
 
 namespace weir::simulate {
@@ -36,6 +38,13 @@ struct JobSpeeds {
   std::vector<std::int64_t> by_row{};  // known, not drawn; the others apply when it is empty
 };
 
+// What energy costs, and what is wanted of it.
+struct EnergySetup {
+  std::vector<PowerBook> books;  // of each pool with GPUs; the last for those after it too
+  SupplySeries supply;           // as it really is, on the workload's clock
+  EnergyTerms terms;             // without `pools`: they follow from the books
+};
+
 struct TrainingRunConfig {
   std::string policy = "weir";
   schedule::TrainingConfig training;
@@ -50,6 +59,7 @@ struct TrainingRunConfig {
   // cluster's size makes usual. Without Ablation::plans_overhead weir plans as if it were nothing.
   std::optional<schedule::RescaleCost> planned_cost;
   std::optional<schedule::RescaleCost> real_cost;
+  std::optional<EnergySetup> energy;
   // Each record, as it is made.
   std::function<void(const Record&)> on_record;
   // The state after each decision.
@@ -108,6 +118,7 @@ struct TrainingOutcome {
   double wall_seconds = 0;
   std::vector<TrainingJobOutcome> by_job;
   std::vector<TenantOutcome> by_tenant;  // where there are tenants
+  std::optional<EnergyOutcome> energy;
 };
 
 // What each job of the workload really does, in permille of its curve: by row, the same under every

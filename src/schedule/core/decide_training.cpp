@@ -406,6 +406,20 @@ void TrainingDecision::operator()(const TimerFired&) {
       (block.size < job.block.size ? records_ : growing).push_back(std::move(record));
     }
     std::move(growing.begin(), growing.end(), std::back_inserter(records_));
+    set_clocks(wanted);
+    if (allocation.energy_price) add(*allocation.energy_price, {ReasonCode::as_reported, 0});
+  }
+}
+
+// A job whose GPUs have just changed is at the full clock.
+void TrainingDecision::set_clocks(const std::vector<WantedBlock>& wanted) {
+  for (const WantedBlock& want : wanted) {
+    const TrainingJob& job = state_.job(want.job);
+    const bool is_changed = job.block != want.block;
+    const std::int32_t clock = is_changed ? kFullClock : job.clock_permille;
+    const std::int64_t millionths = is_changed ? kAllMillionths : job.clocked_millionths;
+    if (clock == want.clock_permille && millionths == want.clocked_millionths) continue;
+    add(ClockSet{want.job, want.clock_permille, want.clocked_millionths}, want.reason);
   }
 }
 

@@ -71,6 +71,7 @@ class TrainingDecision {
   void mend_pool_of(NodeId node);
   void mend(JobId id);
   void record_mended(std::vector<Mended> mended);
+  void set_clocks(const std::vector<WantedBlock>& wanted);
   std::size_t position_of(PoolIndex pool) const;
   PoolView view(std::size_t pool) const;
 

@@ -98,6 +98,8 @@ class Evolution {
 
   void operator()(const RescaleCostAdopted& record) const { train(record); }
   void operator()(const TenantsAdopted& record) const { train(record); }
+  void operator()(const ClockSet& record) const { train(record); }
+  void operator()(const EnergyPriceSet& record) const { train(record); }
 
   void operator()(const ClockStepSeen&) const {}
   void operator()(const EventIgnored&) const {}

@@ -6,6 +6,8 @@
 #include <cassert>
 #include <utility>
 
+#include "schedule/energy/power_use.h"
+
 namespace weir::schedule {
 namespace {
 
@@ -82,7 +84,9 @@ TrainingJob over(const TrainingJob& job, TrainingPhase phase) {
 
 IterationRate TrainingJob::rate() const {
   const int at = level();
-  return at == kPaused ? IterationRate{0} : (*sizes)[static_cast<std::size_t>(at)].rate;
+  if (at == kPaused) return IterationRate{0};
+  const IterationRate full = (*sizes)[static_cast<std::size_t>(at)].rate;
+  return clocked_millionths == kAllMillionths ? full : clocked(full, clocked_millionths);
 }
 
 Work TrainingJob::left_at(Time time) const {
@@ -126,6 +130,7 @@ TrainingState TrainingState::fork() {
   copy.pools = pools;
   copy.jobs = jobs.fork();
   copy.tenants = tenants;
+  copy.energy = energy;
   return copy;
 }
 
@@ -251,6 +256,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted
   }
   state.jobs.push_back(std::move(job));
   if (pool.arrivals_seen++ == 0) pool.first_arrival = at;
+  if (state.energy.terms) pool.iterations_seen[record.spec->curve] += record.spec->iterations;
   if (record.spec->deadline_kind == DeadlineKind::none) return;
   pool.arrivals.push_back({at, record.least_gpu_seconds, false});
   while (pool.arrivals.front().at + kArrivalMemory < at) pool.arrivals.pop_front();
@@ -295,6 +301,7 @@ void evolve(TrainingState& state, Time, const Reason&, const JobUnpromised& reco
 }
 
 void evolve(TrainingState& state, Time at, const Reason&, const JobResized& record) {
+  count_energy(state, at);
   TrainingJob& job = write(state, record.job);
   job.left = job.spec->in_one_piece ? work_of_iterations(job.spec->iterations) : job.left_at(at);
   job.observed_at = at;
@@ -303,6 +310,8 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobResized& reco
       state, pool_for(state, job), job, at,
       static_cast<std::int32_t>(record.block.size) - static_cast<std::int32_t>(job.block.size));
   job.block = record.block;
+  job.clock_permille = kFullClock;
+  job.clocked_millionths = kAllMillionths;
   job.generation = record.generation;
   job.is_ready = false;
   job.ready_at = record.block.is_none() ? at : at + state.rescale_cost.full(record.block.size);
@@ -392,7 +401,24 @@ void evolve(TrainingState& state, Time at, const Reason&, const TenantsAdopted& 
   }
 }
 
+void evolve(TrainingState& state, Time at, const Reason&, const ClockSet& record) {
+  count_energy(state, at);
+  TrainingJob& job = write(state, record.job);
+  job.left = job.left_at(at);
+  job.observed_at = at;
+  job.clock_permille = record.clock_permille;
+  job.clocked_millionths = record.rate_millionths;
+}
+
+void evolve(TrainingState& state, Time at, const Reason&, const EnergyPriceSet& record) {
+  count_energy(state, at);
+  state.energy.price_nanos = record.price_nanos;
+  state.energy.expected_per_second = static_cast<double>(record.nano_units_per_second) / 1e9;
+  state.energy.priced_at = at;
+}
+
 void evolve(TrainingState& state, Time at, const Reason& reason, const JobReleased& record) {
+  count_energy(state, at);
   TrainingJob& job = write(state, record.job);
   count_usage(state, pool_for(state, job), job, at, -static_cast<std::int32_t>(job.block.size));
   deactivate(pool_for(state, job), record.job);

@@ -16,8 +16,11 @@
 #include <vector>
 
 #include "domain/cluster.h"
+#include "domain/energy_terms.h"
 #include "domain/ids.h"
+#include "domain/power_table.h"
 #include "domain/record.h"
+#include "domain/supply_series.h"
 #include "domain/tenants.h"
 #include "domain/timeline.h"
 #include "domain/training.h"
@@ -66,6 +69,8 @@ struct TrainingJob {
   std::int32_t speed_permille = 1000;  // of its curve's rate, as observed
   std::uint32_t tenant = 0;            // its place in TrainingState::tenants, if there are any
   PolicyState served;
+  std::int32_t clock_permille = kFullClock;     // of its GPUs
+  std::int64_t clocked_millionths = 1'000'000;  // of its rate, at that clock
 
   // Its timeline is kept, whether or not its user has been given the promise yet.
   bool is_promised() const { return phase == TrainingPhase::promised; }
@@ -113,6 +118,8 @@ struct PoolState {
   Time first_arrival;
   std::map<CurveKey, std::shared_ptr<const Curve>> curves;
   std::vector<DecayedUsage> usage;  // by tenant, of its own jobs
+  std::map<CurveKey, std::shared_ptr<const PowerTable>> power;
+  std::map<CurveKey, std::int64_t> iterations_seen;  // of all jobs that came
 
   std::int32_t gpus_up() const { return static_cast<std::int32_t>(closed.free_count()); }
 };
@@ -124,12 +131,28 @@ enum class SizeRule : std::uint8_t {
   asked,     // only what its user asked for, or the next smaller that was measured
 };
 
+// What the cluster's energy has cost, as far as the scheduler can know.
+struct EnergyAccount {
+  std::shared_ptr<const EnergyTerms> terms;    // null: nobody asks
+  std::shared_ptr<const SupplySeries> supply;  // as known now; never null where terms are not
+  double used = 0;                             // units, from terms->from to `since`
+  Time since;
+  // What jobs were expected to use by themselves, over the same time; and how much they do now.
+  double expected = 0;
+  double expected_per_second = 0;
+  double paid = 0;  // seconds: what was used, each unit at the price of its time
+  std::int64_t price_nanos = 0;
+  Time priced_at = Time::min();
+  friend bool operator==(const EnergyAccount&, const EnergyAccount&) = default;
+};
+
 struct TrainingState {
   RescaleCost rescale_cost;
   SizeRule size_rule = SizeRule::useful;
   std::vector<PoolState> pools;  // by position; PoolState::pool->id is the cluster's index
   PagedTable<TrainingJob> jobs;  // by position_of(JobId)
   std::shared_ptr<const TenantTable> tenants;  // null: nobody has a share
+  EnergyAccount energy;
 
   bool is_enabled() const { return !pools.empty(); }
   static std::size_t position_of(JobId job) { return job.value - 1; }
@@ -187,5 +210,7 @@ void evolve(TrainingState& state, Time at, const Reason& reason, const PoolNodeO
 void evolve(TrainingState& state, Time at, const Reason& reason, const ForeignUseKnown& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const RescaleCostAdopted& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const TenantsAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const ClockSet& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const EnergyPriceSet& record);
 
 }  // namespace weir::schedule

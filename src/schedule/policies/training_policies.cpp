@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "schedule/policies/capped.h"
 #include "schedule/policies/chronus.h"
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
 #include "schedule/policies/fifo.h"
 #include "schedule/policies/gandiva.h"
+#include "schedule/policies/green.h"
 #include "schedule/policies/pollux.h"
 #include "schedule/policies/srtf.h"
 #include "schedule/policies/themis.h"
@@ -30,6 +32,9 @@ const SrtfPolicy kSrtf;
 const FifoPolicy kFifo;
 const ChronusPolicy kChronus;
 const PolluxPolicy kPollux;
+const GreenPolicy kGreen;
+const CappedElasticPolicy kCappedElastic;
+const CappedSrtfPolicy kCappedSrtf;
 
 constexpr std::string_view kElasticFlowPaper = "Gu et al., ASPLOS 2023";
 
@@ -58,6 +63,12 @@ const std::array kPolicies{
                       "Gao et al., SoCC 2021", &kChronus},
     TrainingPolicyRow{"pollux", "GPUs shared anew every round, by goodput and fairness",
                       "Qiao et al., OSDI 2021", &kPollux},
+    TrainingPolicyRow{"green", "As early as a budget of carbon, money or power allows",
+                      "weir, docs/models/energy.md", &kGreen},
+    TrainingPolicyRow{"elastic-capped", "GPUs by marginal return, sizes and clocks capped",
+                      "weir, docs/models/energy.md", &kCappedElastic},
+    TrainingPolicyRow{"srtf-capped", "Shortest first at the knee, sizes and clocks capped",
+                      "weir, docs/models/energy.md", &kCappedSrtf},
 };
 
 }  // namespace

@@ -37,6 +37,12 @@ struct Ablation {
 // What is still to be kept from being promised. GPUs of lost nodes come out of the reserve first.
 std::int32_t held_back(const PoolState& pool, const Reserve& reserve);
 
+// Of policies that save energy by a limit for all jobs.
+struct EnergyCaps {
+  std::int32_t gpus = 0;                     // of a job; 0: none
+  std::int32_t clock_permille = kFullClock;  // of all GPUs
+};
+
 struct TrainingConfig {
   Duration slot{0};  // changes fall on multiples of it; 0: anywhere
   bool makes_counter_offers = true;
@@ -49,6 +55,7 @@ struct TrainingConfig {
   // Of policies that decide in rounds, leases or slices; 0: what suits the policy.
   Duration round{0};
   std::uint64_t seed = 42;  // of a policy's own draws
+  EnergyCaps caps;
 };
 
 // The job is promised. Others whose timeline changes are listed too.
@@ -76,6 +83,9 @@ struct WantedBlock {
   JobId job;
   GpuBlock block;
   Reason reason;
+  // Of the GPUs, and how much of its rate the job then has.
+  std::int32_t clock_permille = kFullClock;
+  std::int64_t clocked_millionths = 1'000'000;
 };
 
 // Who should have which GPUs from now on. Jobs that are not named get none. Blocks are disjoint, of
@@ -83,6 +93,8 @@ struct WantedBlock {
 struct Allocation {
   std::vector<WantedBlock> blocks;  // by ascending id
   Time wake_up = Time::max();       // when to decide again if nothing happens
+  // What energy is worth from now on, where there is a budget.
+  std::optional<EnergyPriceSet> energy_price{};
 };
 
 // A promised job after the world has changed.

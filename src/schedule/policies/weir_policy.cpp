@@ -168,9 +168,8 @@ std::vector<JobId> WeirPolicy::to_confirm(const PoolView& view) const {
   return confirmed;
 }
 
-Allocation WeirPolicy::allocate(const PoolView& view) const {
-  Allocation allocation{
-      allocate_with_left_overs(view.state, view.pool, view.now, view.config.ablation)};
+Time next_promised_change(const PoolView& view, const Allocation& allocation) {
+  Time next = Time::max();
   auto wanted = allocation.blocks.begin();
   for (const JobId id : view.pool.active) {
     while (wanted != allocation.blocks.end() && wanted->job < id) ++wanted;
@@ -178,10 +177,15 @@ Allocation WeirPolicy::allocate(const PoolView& view) const {
     const TrainingJob& job = view.state.job(id);
     if (!job.is_promised()) continue;
     const Time look = next_look(job, is_named ? wanted->block : kNoGpus, view);
-    allocation.wake_up = std::min({allocation.wake_up, job.timeline.next_change(view.now),
-                                   slot_after(look, view.config.slot)});
+    next = std::min({next, job.timeline.next_change(view.now), slot_after(look, view.config.slot)});
   }
-  allocation.wake_up = std::min(allocation.wake_up, next_turn(view));
+  return next;
+}
+
+Allocation WeirPolicy::allocate(const PoolView& view) const {
+  Allocation allocation{
+      allocate_with_left_overs(view.state, view.pool, view.now, view.config.ablation)};
+  allocation.wake_up = std::min(next_promised_change(view, allocation), next_turn(view));
   return allocation;
 }
 

@@ -7,6 +7,9 @@
 
 namespace weir::schedule {
 
+// When a promised job's plan changes next, or it should be looked at.
+Time next_promised_change(const PoolView& view, const Allocation& allocation);
+
 class WeirPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return true; }

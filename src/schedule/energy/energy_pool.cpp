@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/energy/energy_pool.h"
+
+#include <algorithm>
+
+#include "schedule/admit/slots.h"
+#include "schedule/energy/packed_places.h"
+#include "schedule/energy/power_use.h"
+
+namespace weir::schedule {
+
+EnergyPool::EnergyPool(const PoolView& view)
+    : view_{view},
+      power_{terms_of(view.state.energy, view.pool.pool->id)},
+      closed_{view.pool.closed} {
+  const Duration longest =
+      view.state.energy.terms ? view.state.energy.terms->longest_pause : Duration::max();
+  for (const JobId id : view.pool.active) {
+    const TrainingJob& job = view.state.job(id);
+    const GpuBlock promised = job.is_promised() ? job.timeline.block_at(view.now) : kNoGpus;
+    const bool is_held = job.spec->in_one_piece && !job.block.is_none();
+    if (!promised.is_none() || is_held) {
+      const GpuBlock block = promised.is_none() ? job.block : promised;
+      fixed_.push_back({id, block, {ReasonCode::as_promised, 0}});
+      closed_.take(block);
+      continue;
+    }
+    // In a pause of its plan a promised job may run as others do: what it does now it need not do
+    // later. One that would begin anew waits for its turn.
+    if (job.is_promised() && job.spec->in_one_piece && !job.is_at_risk) continue;
+    if (job.sizes->empty()) continue;
+    ids_.push_back(id);
+  }
+  options_.reserve(ids_.size());
+  for (const JobId id : ids_) {
+    const TrainingJob& job = view.state.job(id);
+    options_.push_back(priced_options(view.pool, job, power_));
+    const bool has_waited = job.block.is_none() && view.now - job.served.since >= longest;
+    jobs_.push_back({&options_.back(), to_iterations(job.left_at(view.now)), has_waited,
+                     static_cast<std::int32_t>(job.block.size)});
+  }
+}
+
+PriceTerms EnergyPool::terms(double price) const {
+  PriceTerms terms;
+  terms.price = price;
+  terms.gpus = static_cast<std::int32_t>(closed_.free_count());
+  terms.now = view_.now;
+  const auto& gpus = view_.pool.pool->gpus;
+  terms.gpus_per_node = std::max(1, *std::max_element(gpus.begin(), gpus.end()));
+  if (power_ == nullptr) return terms;
+  const double overhead = power_->overhead_permille / 1e6;
+  terms.node_watts = static_cast<double>(power_->node_milliwatts) * overhead;
+  terms.idle_watts = static_cast<double>(power_->idle_milliwatts) * overhead;
+  if (view_.state.energy.terms->cap_milliwatts)
+    terms.cap_watts = static_cast<double>(*view_.state.energy.terms->cap_milliwatts) / 1000;
+  terms.supply = view_.state.energy.supply.get();
+  return terms;
+}
+
+Allocation EnergyPool::allocation(const std::vector<int>& options,
+                                  const std::vector<std::size_t>& order, ReasonCode reason) const {
+  std::vector<PackedWish> wishes;
+  wishes.reserve(order.size());
+  for (const std::size_t i : order) {
+    const TrainingJob& job = view_.state.job(ids_[i]);
+    if (options[i] == kNoOption) {
+      wishes.push_back({job.block, 0, true});
+      continue;
+    }
+    const PricedOption& option = options_[i][static_cast<std::size_t>(options[i])];
+    const bool is_long = jobs_[i].left / option.rate >= to_seconds(kEnergyEpoch);
+    wishes.push_back({job.block, static_cast<std::uint32_t>(option.gpus), is_long});
+  }
+  const std::uint32_t stride = power_ == nullptr ? 1 : view_.pool.pool->stride;
+  const std::vector<GpuBlock> blocks = places_on_few_nodes(wishes, closed_, stride);
+  Allocation allocation;
+  allocation.blocks = fixed_;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    if (blocks[place].is_none()) continue;
+    const std::size_t i = order[place];
+    const PricedOption& option = options_[i][static_cast<std::size_t>(options[i])];
+    allocation.blocks.push_back(
+        {ids_[i], blocks[place], {reason, 0}, option.clock_permille, option.clocked_millionths});
+  }
+  std::sort(allocation.blocks.begin(), allocation.blocks.end(),
+            [](const WantedBlock& a, const WantedBlock& b) { return a.job < b.job; });
+  if (!ids_.empty()) allocation.wake_up = slot_after(view_.now + Duration{1}, kEnergyEpoch);
+  return allocation;
+}
+
+}  // namespace weir::schedule

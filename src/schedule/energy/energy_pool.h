@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What policies that mind energy share: who is to be served beside the promises, and the way from
+// chosen sizes and clocks to GPUs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/energy/price_choice.h"
+#include "schedule/policies/training_policy.h"
+
+namespace weir::schedule {
+
+// Decisions fall on multiples of it.
+inline constexpr Duration kEnergyEpoch = from_seconds(600);
+
+class EnergyPool {
+ public:
+  explicit EnergyPool(const PoolView& view);
+
+  // Jobs that are not held in place by a promise or by being in one piece; ids ascend.
+  const std::vector<JobId>& ids() const { return ids_; }
+  std::vector<PricedJob>& jobs() { return jobs_; }
+  const std::vector<PricedJob>& jobs() const { return jobs_; }
+  // With the GPUs that are left for them. The supply is null where nobody asks.
+  PriceTerms terms(double price) const;
+  const PoolPower* power() const { return power_; }
+
+  // `order`: who gets its place first.
+  Allocation allocation(const std::vector<int>& options, const std::vector<std::size_t>& order,
+                        ReasonCode reason) const;
+
+ private:
+  const PoolView& view_;
+  const PoolPower* power_ = nullptr;
+  std::vector<JobId> ids_;
+  std::vector<PricedOptions> options_;
+  std::vector<PricedJob> jobs_;
+  std::vector<WantedBlock> fixed_;
+  BlockMap closed_;
+};
+
+}  // namespace weir::schedule

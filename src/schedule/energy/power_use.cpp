@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/energy/power_use.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace weir::schedule {
+
+double job_watts(const PoolState& pool, const TrainingJob& job) {
+  const auto found = pool.power.find(job.spec->curve);
+  if (found == pool.power.end()) return 0;
+  for (const PowerPoint& point : *found->second) {
+    if (point.gpus == static_cast<std::int32_t>(job.block.size) &&
+        point.clock_permille == job.clock_permille)
+      return static_cast<double>(point.milliwatts) / 1000;
+  }
+  return 0;
+}
+
+const PoolPower* terms_of(const EnergyAccount& account, PoolIndex pool) {
+  if (account.terms == nullptr) return nullptr;
+  for (const PoolPower& power : account.terms->pools) {
+    if (power.pool == pool) return &power;
+  }
+  return nullptr;
+}
+
+double pool_watts(const TrainingState& state, const PoolState& pool) {
+  const PoolPower* power = terms_of(state.energy, pool.pool->id);
+  if (power == nullptr) return 0;
+  double watts = 0;
+  std::vector<bool> is_awake(pool.pool->nodes.size());
+  std::int64_t busy = 0;
+  for (const JobId id : pool.active) {
+    const TrainingJob& job = state.job(id);
+    if (job.block.is_none()) continue;
+    watts += job_watts(pool, job);
+    busy += job.block.size;
+    for (std::uint32_t node = pool.pool->node_of(job.block.first);
+         node <= pool.pool->node_of(job.block.first + job.block.size - 1); ++node)
+      is_awake[node] = true;
+  }
+  std::int64_t awake = 0;
+  std::int64_t gpus = 0;
+  std::int64_t asleep = 0;
+  for (std::size_t node = 0; node < is_awake.size(); ++node) {
+    awake += is_awake[node] ? 1 : 0;
+    gpus += is_awake[node] ? pool.pool->gpus[node] : 0;
+    asleep += !is_awake[node] && pool.is_up[node] != 0 ? 1 : 0;
+  }
+  watts += static_cast<double>(awake * power->node_milliwatts + asleep * power->asleep_milliwatts +
+                               (gpus - busy) * power->idle_milliwatts) /
+           1000;
+  return watts * power->overhead_permille / 1000;
+}
+
+void count_energy(TrainingState& state, Time at) {
+  EnergyAccount& account = state.energy;
+  if (account.terms == nullptr || at <= account.since) return;
+  const Time from = std::max(account.since, account.terms->from);
+  account.since = at;
+  if (at <= from) return;
+  account.expected += account.expected_per_second * to_seconds(at - from);
+  double units = 0;
+  for (const PoolState& pool : state.pools)
+    units += emitted(*account.supply, pool_watts(state, pool), from, at);
+  account.used += units;
+  account.paid += units * static_cast<double>(account.price_nanos) / 1e9;
+}
+
+}  // namespace weir::schedule
