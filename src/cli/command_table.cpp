@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/carbon_power_command.h"
 #include "cli/client_commands.h"
 #include "cli/client_completion.h"
 #include "cli/client_context.h"
@@ -420,6 +421,7 @@ std::vector<Command> all_commands() {
       {trace_convert_spec(), trace_convert_command},
       {trace_observed_spec(), trace_observed_command},
       {trace_synth_spec(), trace_synth_command},
+      {carbon_power_spec(), carbon_power_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},
       {completion_spec(), completion_command},
