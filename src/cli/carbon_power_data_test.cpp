@@ -53,7 +53,8 @@ TEST(CarbonPowerData, TheBestLimitSavesWhatIsKnownOfTheSweeps) {
   }
 }
 
-// c and p0/Pmax of the same analysis, which took the times as exact and put all error into the power.
+// c and p0/Pmax of the same analysis. How it shared errors between time and power is not known, which
+// matters most where the model fits least: on the A40.
 TEST(CarbonPowerData, TheFitsAreNearWhatIsKnown) {
   WEIR_NEEDS_DATA(data);
   struct Known {
