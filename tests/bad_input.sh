@@ -104,4 +104,27 @@ expect 'what-if of a broken log' 'broken.jsonl:1' -- what-if --from-log broken.j
 expect 'what-if of a log and a server' '--server' -- what-if --from-log broken.jsonl --policy fifo --server http://127.0.0.1:1
 expect 'explain without anything' '--job is missing' -- explain
 
+# Carbon, price and power over time.
+carbon() { mapfile -t arguments < <(printf '%s\n' carbon savings --report report.html --file "$@"); }
+printf '%s\n' utc_time,carbon 2021-01-01T00:00Z,1 >unit.csv; carbon unit.csv
+expect 'a series without a unit' 'unit.csv:1: column is "carbon"' 'carbon_g_per_kwh' -- "${arguments[@]}"
+printf '%s\n' utc_time,carbon_g_per_kwh,price_eur_per_kwh 2021-01-01T00:00Z,1,1 >mixed.csv; carbon mixed.csv
+expect 'mixed units' 'mixed.csv:1: columns is "carbon_g_per_kwh, price_eur_per_kwh"' -- "${arguments[@]}"
+printf '%s\n' utc_time,carbon_g_per_kwh 2021-01-01T00:00Z,-1 2021-01-01T01:00Z,nan 2021-01-01T02:00Z,1 2021-01-01T02:00Z,1 \
+  2021-01-01T01:00Z,1 >rows.csv; carbon rows.csv
+expect 'wrong rows of a series' 'rows.csv:2: carbon_g_per_kwh is "-1"' 'rows.csv:3: carbon_g_per_kwh is "nan"' 'line 4 has this one' \
+  'rows in the order of time' -- "${arguments[@]}"
+printf '%s\n' utc_time,carbon_g_per_kwh 2021-01-01T00:00Z,1 2021-01-01T01:00Z,1 2021-01-01T09:00Z,1 >gap.csv; carbon gap.csv
+expect 'missing hours' 'gap.csv:4: utc_time is "2021-01-01T09:00:00Z", expected no more than 3h missing' -- "${arguments[@]}"
+printf '%s\n' time,carbon_g_per_kwh 2021-03-28T02:30,1 >local.csv; carbon local.csv
+expect 'local times without an offset' 'local.csv:2: time is "2021-03-28T02:30", expected an offset' -- "${arguments[@]}"
+{ echo utc_time,carbon_g_per_kwh; for h in $(seq 10 23); do echo "2021-01-01T$h:00Z,5"; done; } >short.csv; carbon short.csv --hours 6 --within 24
+expect 'a series shorter than the window' '--within is "24"' '14 hours at most' -- "${arguments[@]}"
+printf '%s\n' issue_utc_time,utc_time,price_eur_per_kwh 2021-01-01T10:00Z,2021-01-01T10:00Z,1 >price.csv; carbon short.csv --forecast price.csv
+expect 'a forecast in another unit' 'price.csv:1: unit is "price in EUR/kWh"' -- "${arguments[@]}"
+mkdir -p data/carbon/intensity; cp short.csv data/carbon/intensity/ciso_2021.csv
+export WEIR_DATA=$work/data
+expect 'an unknown region' '--region is "caiso", expected one of ciso; did you mean ciso?' -- carbon savings --region caiso
+expect 'options of series that do not fit' '--region' '--within' -- carbon savings --file short.csv --region ciso --hours 6
+
 [[ $failures -eq 0 ]] || { echo "bad_input: $failures failed" >&2; exit 1; }

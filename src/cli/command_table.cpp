@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/carbon_power_command.h"
+#include "cli/carbon_savings_command.h"
 #include "cli/client_commands.h"
 #include "cli/client_completion.h"
 #include "cli/client_context.h"
@@ -396,6 +397,60 @@ CommandSpec reference_spec() {
       .examples = {{"weir reference > docs/reference/cli.md", "Renew the page after a change."}}};
 }
 
+CommandSpec carbon_savings_spec() {
+  return {
+      .name = "carbon savings",
+      .summary = "Tell what jobs save by waiting for cleaner hours.",
+      .about =
+          "For jobs of some hours that may run at any time within a longer window: what they emit "
+          "less (or cost less, with a price series) than when they run at once, with perfect "
+          "knowledge, by forecast, and by forecast in one piece. Without options, all regions of "
+          "the public data that have forecasts, and four shapes of jobs. The data is the average "
+          "intensity of the grid with lifecycle factors, not the marginal one.",
+      .options =
+          {{.name = "region",
+            .type = OptionType::text_list,
+            .help = "Regions of the public data (under WEIR_DATA), such as ciso,de. Those without "
+                    "forecasts show what perfect knowledge would save."},
+           {.name = "file",
+            .type = OptionType::file,
+            .help = "Instead of regions: a series of your own, utc_time and carbon_g_per_kwh or "
+                    "price_eur_per_kwh (CSV; may be gzip). The unit is in the column's name."},
+           {.name = "forecast",
+            .type = OptionType::file,
+            .help = "With --file: forecasts of it, with issue_utc_time before each utc_time, or as "
+                    "the public files have them."},
+           {.name = "factors",
+            .type = OptionType::text,
+            .choices = {"lifecycle", "direct"},
+            .help = "Which emissions count, where a file has both: of a power station's whole life "
+                    "(the default) or of its fuel alone. Forecasts of the public data have "
+                    "lifecycle factors."},
+           {.name = "hours",
+            .type = OptionType::integer,
+            .unit = "hours",
+            .least = 1,
+            .most = 8760,
+            .help = "How long the job runs, at constant power. With --within, instead of the four "
+                    "usual shapes."},
+           {.name = "within",
+            .type = OptionType::integer,
+            .unit = "hours",
+            .least = 1,
+            .most = 8760,
+            .help = "How long after its submission the job has to be done."},
+           {.name = "report",
+            .type = OptionType::file,
+            .help = "Write a page with plots to this HTML file. It opens without a network.",
+            .in_recipe = false},
+           json_option()},
+      .examples = {
+          {"weir carbon savings", "Where does waiting pay?"},
+          {"weir carbon savings --region ciso,pl --hours 8 --within 24",
+           "A job of eight hours that has a day."},
+          {"weir carbon savings --file prices.csv --json", "What would it save in money?"}}};
+}
+
 CommandSpec help_spec() {
   return {.name = "help",
           .summary = "Explain weir or one of its commands.",
@@ -422,6 +477,7 @@ std::vector<Command> all_commands() {
       {trace_observed_spec(), trace_observed_command},
       {trace_synth_spec(), trace_synth_command},
       {carbon_power_spec(), carbon_power_command},
+      {carbon_savings_spec(), carbon_savings_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},
       {completion_spec(), completion_command},

@@ -58,8 +58,9 @@ double cheapest_piece(std::span<const double> actual, std::span<const double> ch
   return sum_of(actual.subspan(best, hours));
 }
 
-void add(ShiftSavings& savings, const ShiftCost& cost) {
-  ++savings.submissions;
+void add(ShiftSavings& savings, Time submitted, const ShiftCost& cost) {
+  if (savings.submissions++ == 0) savings.first = submitted;
+  savings.last = submitted;
   savings.cost.at_once += cost.at_once;
   savings.cost.perfect += cost.perfect;
   savings.cost.forecast += cost.forecast;
@@ -107,26 +108,27 @@ std::vector<double> hourly(const SupplySeries& series, Time begin, std::int32_t 
 
 ShiftSavings shift_savings(const SupplySeries& actual, const ForecastBook& forecasts,
                            const ShiftShape& shape) {
-  ShiftSavings savings{shape, 0, true, {}};
+  ShiftSavings savings{shape, 0, true, {}, {}, {}};
   for (const SupplyForecast& forecast : forecasts.all()) {
     for (int i = 0; i < kSubmissionsPerDay; ++i) {
       const Time begin = forecast.issued + kBetweenSubmissions * i;
       const Time end = begin + kHour * shape.within;
       if (begin < forecast.expected.begin() || end > forecast.expected.end()) continue;
       if (begin < actual.begin() || end > actual.end()) continue;
-      add(savings, shift_cost(hourly(actual, begin, shape.within),
-                              hourly(forecast.expected, begin, shape.within), shape.hours));
+      add(savings, begin,
+          shift_cost(hourly(actual, begin, shape.within),
+                     hourly(forecast.expected, begin, shape.within), shape.hours));
     }
   }
   return savings;
 }
 
 ShiftSavings shift_savings(const SupplySeries& actual, const ShiftShape& shape) {
-  ShiftSavings savings{shape, 0, false, {}};
+  ShiftSavings savings{shape, 0, false, {}, {}, {}};
   const Time first = std::chrono::ceil<std::chrono::hours>(actual.begin());
   for (Time begin = first; begin + kHour * shape.within <= actual.end();
        begin += kBetweenSubmissions) {
-    add(savings, shift_cost(hourly(actual, begin, shape.within), {}, shape.hours));
+    add(savings, begin, shift_cost(hourly(actual, begin, shape.within), {}, shape.hours));
   }
   return savings;
 }

@@ -53,6 +53,8 @@ struct ShiftSavings {
   std::size_t submissions = 0;
   bool has_forecast = false;
   ShiftCost cost{};  // of all submissions
+  Time first{};      // submission, and the last; only where there are some
+  Time last{};
 
   // In percent of `at_once`. Nothing without submissions, when running at once costs nothing, and for
   // the last two without a forecast.

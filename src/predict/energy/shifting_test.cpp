@@ -96,6 +96,8 @@ TEST(Shifting, SubmitsFourTimesADayAndLeavesOutWindowsBeyondTheForecast) {
   const SupplySeries actual{kStart, 1h, values};
   const ForecastBook book{{{kStart, actual}}};
   EXPECT_EQ(shift_savings(actual, book, {1, 24}).submissions, 4U);
+  EXPECT_EQ(shift_savings(actual, book, {1, 24}).first, kStart);
+  EXPECT_EQ(shift_savings(actual, book, {1, 24}).last, kStart + 18h);
   EXPECT_EQ(shift_savings(actual, book, {1, 78}).submissions, 4U);
   EXPECT_EQ(shift_savings(actual, book, {1, 79}).submissions, 3U);
   EXPECT_EQ(shift_savings(actual, book, {1, 96}).submissions, 1U);
