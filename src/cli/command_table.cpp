@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/carbon_budgets_command.h"
 #include "cli/carbon_power_command.h"
 #include "cli/carbon_savings_command.h"
 #include "cli/client_commands.h"
@@ -476,6 +477,7 @@ std::vector<Command> all_commands() {
       {trace_convert_spec(), trace_convert_command},
       {trace_observed_spec(), trace_observed_command},
       {trace_synth_spec(), trace_synth_command},
+      {carbon_budgets_spec(), carbon_budgets_command},
       {carbon_power_spec(), carbon_power_command},
       {carbon_savings_spec(), carbon_savings_command},
       {policies_spec(), policies_command},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "schedule/energy/capped_options.h"
 #include "schedule/energy/power_use.h"
 
 namespace weir::schedule {
@@ -71,9 +72,9 @@ class Projection {
     used_ = used_by(view);
     const double prior = kPrior * budget_;
     overhead_ = (used_ + prior) / (expected_by(view) + prior);
-    const std::vector<Kind> kinds = kinds_seen(view, pool.power());
+    kinds_ = kinds_seen(view, pool.power());
     double seen = 0;
-    for (const Kind& kind : kinds) seen += kind.gpu_seconds;
+    for (const Kind& kind : kinds_) seen += kind.gpu_seconds;
     double to_come = static_cast<double>(terms.expected_gpu_seconds) - seen;
     if (terms.expected_gpu_seconds == 0 && view.now > terms.from && terms.until > view.now)
       to_come = seen * to_seconds(terms.until - view.now) / to_seconds(view.now - terms.from);
@@ -83,7 +84,7 @@ class Projection {
     for (const PricedJob& job : pool.jobs()) add(job, job.left, prices);
     // Their supply is the mean of all that is foreseen.
     if (coming > 0) {
-      for (const Kind& kind : kinds)
+      for (const Kind& kind : kinds_)
         add({&kind.options, kForever, false, 0}, coming * kind.iterations, prices);
     }
   }
@@ -91,24 +92,37 @@ class Projection {
   double budget() const { return budget_; }
   double used() const { return used_; }
 
-  // What will have been used in the end: every job on what costs it least.
-  double at(double price) const {
+  // What will have been used in the end, if of each job's options the picked one is used.
+  template <class Pick>
+  double with(const Pick& pick) const {
     double units = 0;
-    std::size_t begin = 0;
     for (const Part& part : parts_) {
-      double least = std::numeric_limits<double>::infinity();
-      double used = 0;
-      for (std::size_t k = begin; k < part.end; ++k) {
-        const WorkCost& option = options_[k];
-        const double cost = option.seconds + price * option.units;
-        if (cost >= least) continue;
-        least = cost;
-        used = option.units;
-      }
-      units += part.iterations * used;
-      begin = part.end;
+      const WorkCost* costs = costs_.data() + part.begin;
+      units += part.iterations * costs[pick(*part.options, costs)].units;
     }
     return used_ + overhead_ * units;
+  }
+
+  // Every job on what costs it least.
+  double at(double price) const {
+    return with([price](const PricedOptions& options, const WorkCost* costs) {
+      std::size_t best = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t k = 0; k < options.size(); ++k) {
+        const double cost = costs[k].seconds + price * costs[k].units;
+        if (cost >= least) continue;
+        least = cost;
+        best = k;
+      }
+      return best;
+    });
+  }
+
+  // Every job on as much as it may have.
+  double under(const EnergyCaps& caps) const {
+    return with([&caps](const PricedOptions& options, const WorkCost*) {
+      return static_cast<std::size_t>(capped_options(options, caps).back());
+    });
   }
 
   // Within the limits of a price.
@@ -125,20 +139,21 @@ class Projection {
   }
 
  private:
-  // Work of one kind, with its options up to `end`.
+  // Work of one kind.
   struct Part {
     double iterations = 0;
-    std::size_t end = 0;
+    const PricedOptions* options = nullptr;
+    std::size_t begin = 0;  // of its costs
   };
 
   void add(const PricedJob& job, double iterations, const PriceTerms& terms) {
-    for (const PricedOption& option : *job.options)
-      options_.push_back(work_cost(job, option, terms));
-    parts_.push_back({iterations, options_.size()});
+    parts_.push_back({iterations, job.options, costs_.size()});
+    for (const PricedOption& option : *job.options) costs_.push_back(work_cost(job, option, terms));
   }
 
+  std::vector<Kind> kinds_;
   std::vector<Part> parts_;
-  std::vector<WorkCost> options_;
+  std::vector<WorkCost> costs_;
   double budget_ = 0;
   double used_ = 0;
   double overhead_ = 1;
@@ -185,6 +200,41 @@ std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPoo
                   cheapest_work(job, terms, 0).units;
   }
   return EnergyPriceSet{std::llround(price.seconds_per_unit * 1e9), std::llround(per_second * 1e9)};
+}
+
+CapPace cap_pace(const PoolView& view, const EnergyPool& pool) {
+  const EnergyAccount& account = view.state.energy;
+  const std::vector<EnergyCaps>& path = view.config.cap_path;
+  if (account.terms == nullptr || !account.terms->budget_micros || path.empty())
+    return {view.config.caps, std::nullopt};
+  const Projection projection{view, pool};
+  std::size_t solved = 0;
+  while (solved + 1 < path.size() && projection.under(path[solved]) > projection.budget()) ++solved;
+  double place = static_cast<double>(solved);
+  if (account.priced_at != Time::min()) {
+    const double before = static_cast<double>(account.price_nanos) / 1e9;
+    const double kept = std::exp(-to_seconds(view.now - account.priced_at) / to_seconds(kMemory));
+    const double smooth = kept * before + (1 - kept) * place;
+    const bool overspends =
+        projection.under(path[static_cast<std::size_t>(std::lround(smooth))]) > projection.budget();
+    if (smooth > place || !overspends) place = smooth;
+  }
+  return {path[static_cast<std::size_t>(std::lround(place))], place};
+}
+
+std::optional<EnergyPriceSet> cap_record(const EnergyPool& pool, const CapPace& pace,
+                                         const std::vector<int>& options) {
+  if (!pace.place) return std::nullopt;
+  double per_second = 0;
+  const PriceTerms terms = pool.terms(0);
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    if (options[i] == kNoOption) continue;
+    const PricedJob& job = pool.jobs()[i];
+    const auto most = static_cast<std::size_t>(capped_options(*job.options, pace.caps).back());
+    per_second += (*job.options)[static_cast<std::size_t>(options[i])].rate *
+                  work_cost(job, (*job.options)[most], terms).units;
+  }
+  return EnergyPriceSet{std::llround(*pace.place * 1e9), std::llround(per_second * 1e9)};
 }
 
 }  // namespace weir::schedule

@@ -24,4 +24,14 @@ std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPoo
                                            const EnergyPrice& price,
                                            const std::vector<int>& options);
 
+// The same for policies with caps: where on their path the budget lasts. In the log the place stands
+// for a price, in billionths of a step.
+struct CapPace {
+  EnergyCaps caps;
+  std::optional<double> place;  // on the path; none without a budget
+};
+CapPace cap_pace(const PoolView& view, const EnergyPool& pool);
+std::optional<EnergyPriceSet> cap_record(const EnergyPool& pool, const CapPace& pace,
+                                         const std::vector<int>& options);
+
 }  // namespace weir::schedule

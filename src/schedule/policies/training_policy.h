@@ -56,6 +56,8 @@ struct TrainingConfig {
   Duration round{0};
   std::uint64_t seed = 42;  // of a policy's own draws
   EnergyCaps caps;
+  // Of the same policies under a budget, from the loosest to the tightest: they walk along it.
+  std::vector<EnergyCaps> cap_path;
 };
 
 // The job is promised. Others whose timeline changes are listed too.
