@@ -127,7 +127,10 @@ Result<simulate::StudySetup> read_setup(const OptionValues& options,
   if (!workload) return tl::unexpected(workload.error());
   setup.cluster = std::move(*cluster);
   setup.workload = std::move(*workload);
-  setup.books = {predict::power_book(*curves, predict::PowerAssumptions{})};
+  predict::PowerAssumptions assumed;
+  assumed.clock_bound_share = options.number("clock-share");
+  assumed.gpu.static_share = options.number("static-share");
+  setup.books = {predict::power_book(*curves, assumed)};
   setup.curves = {std::move(*curves)};
   setup.places = read_places(options, first_submission(setup.workload), notes, failure);
   if (!failure.details.empty()) return tl::unexpected(std::move(failure));
@@ -219,6 +222,18 @@ CommandSpec carbon_budgets_spec() {
             .least = 1,
             .most = 1000,
             .help = "How much work steered policies expect, of what really comes."},
+           {.name = "clock-share",
+            .type = OptionType::number,
+            .default_text = "0.4",
+            .least = 0,
+            .most = 1,
+            .help = "Assumed: how much of a job's computing follows the clock."},
+           {.name = "static-share",
+            .type = OptionType::number,
+            .default_text = "0.35",
+            .least = 0,
+            .most = 1,
+            .help = "Assumed: how much of a GPU's highest power it draws at any clock."},
            {.name = "report",
             .type = OptionType::file,
             .help = "Write a page with plots to this HTML file. It opens without a network.",

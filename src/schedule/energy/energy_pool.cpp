@@ -9,6 +9,33 @@
 
 namespace weir::schedule {
 
+namespace {
+
+// The most that one GPU of the pool draws, its share of the node included, in watts of the site.
+double most_watts_per_gpu(const PoolView& view, const PoolPower& power) {
+  double most = 0;
+  for (const auto& [key, table] : view.pool.power) {
+    for (const PowerPoint& point : *table)
+      most = std::max(most, static_cast<double>(point.milliwatts) / 1000 / point.gpus);
+  }
+  const auto& gpus = view.pool.pool->gpus;
+  const std::int32_t per_node = std::max(1, *std::max_element(gpus.begin(), gpus.end()));
+  return (most + static_cast<double>(power.node_milliwatts) / 1000 / per_node) *
+         power.overhead_permille / 1000;
+}
+
+}  // namespace
+
+std::int32_t gpus_over_cap(const PoolView& view) {
+  const PoolPower* power = terms_of(view.state.energy, view.pool.pool->id);
+  if (power == nullptr || !view.state.energy.terms->cap_milliwatts) return 0;
+  const double each = most_watts_per_gpu(view, *power);
+  if (each <= 0) return 0;
+  const double cap = static_cast<double>(*view.state.energy.terms->cap_milliwatts) / 1000;
+  const auto lit = static_cast<std::int64_t>(cap / each);
+  return static_cast<std::int32_t>(std::max<std::int64_t>(0, view.pool.gpus_up() - lit));
+}
+
 EnergyPool::EnergyPool(const PoolView& view)
     : view_{view},
       power_{terms_of(view.state.energy, view.pool.pool->id)},
@@ -52,10 +79,27 @@ PriceTerms EnergyPool::terms(double price) const {
   const double overhead = power_->overhead_permille / 1e6;
   terms.node_watts = static_cast<double>(power_->node_milliwatts) * overhead;
   terms.idle_watts = static_cast<double>(power_->idle_milliwatts) * overhead;
-  if (view_.state.energy.terms->cap_milliwatts)
-    terms.cap_watts = static_cast<double>(*view_.state.energy.terms->cap_milliwatts) / 1000;
+  if (view_.state.energy.terms->cap_milliwatts) {
+    const double cap = static_cast<double>(*view_.state.energy.terms->cap_milliwatts) / 1000;
+    terms.cap_watts = std::max(1.0, cap - site_watts(fixed_));
+  }
   terms.supply = view_.state.energy.supply.get();
   return terms;
+}
+
+double EnergyPool::site_watts(const std::vector<WantedBlock>& wanted) const {
+  double watts = 0;
+  for (const PoolState& pool : view_.state.pools) {
+    if (&pool != &view_.pool) {
+      watts += pool_watts(view_.state, pool);
+      continue;
+    }
+    std::vector<PlacedJob> placed;
+    for (const WantedBlock& want : wanted)
+      placed.push_back({&view_.state.job(want.job), want.block, want.clock_permille});
+    watts += pool_watts(view_.state, pool, placed);
+  }
+  return watts;
 }
 
 Allocation EnergyPool::allocation(const std::vector<int>& options,
@@ -82,6 +126,11 @@ Allocation EnergyPool::allocation(const std::vector<int>& options,
     const PricedOption& option = options_[i][static_cast<std::size_t>(options[i])];
     allocation.blocks.push_back(
         {ids_[i], blocks[place], {reason, 0}, option.clock_permille, option.clocked_millionths});
+  }
+  if (power_ != nullptr && view_.state.energy.terms->cap_milliwatts) {
+    const double cap = static_cast<double>(*view_.state.energy.terms->cap_milliwatts) / 1000;
+    while (allocation.blocks.size() > fixed_.size() && site_watts(allocation.blocks) > cap)
+      allocation.blocks.pop_back();
   }
   std::sort(allocation.blocks.begin(), allocation.blocks.end(),
             [](const WantedBlock& a, const WantedBlock& b) { return a.job < b.job; });

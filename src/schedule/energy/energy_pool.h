@@ -15,6 +15,9 @@ namespace weir::schedule {
 // Decisions fall on multiples of it.
 inline constexpr Duration kEnergyEpoch = from_seconds(600);
 
+// How many of the pool's GPUs could not run at full power beside the others under the site's cap.
+std::int32_t gpus_over_cap(const PoolView& view);
+
 class EnergyPool {
  public:
   explicit EnergyPool(const PoolView& view);
@@ -27,11 +30,14 @@ class EnergyPool {
   PriceTerms terms(double price) const;
   const PoolPower* power() const { return power_; }
 
-  // `order`: who gets its place first.
+  // `order`: who gets its place first, and loses it last where the site would draw more than it may.
   Allocation allocation(const std::vector<int>& options, const std::vector<std::size_t>& order,
                         ReasonCode reason) const;
 
  private:
+  // As placed, the rest of the site included.
+  double site_watts(const std::vector<WantedBlock>& wanted) const;
+
   const PoolView& view_;
   const PoolPower* power_ = nullptr;
   std::vector<JobId> ids_;

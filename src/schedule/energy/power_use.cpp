@@ -6,12 +6,12 @@
 
 namespace weir::schedule {
 
-double job_watts(const PoolState& pool, const TrainingJob& job) {
-  const auto found = pool.power.find(job.spec->curve);
+double job_watts(const PoolState& pool, const CurveKey& kind, std::uint32_t gpus,
+                 std::int32_t clock_permille) {
+  const auto found = pool.power.find(kind);
   if (found == pool.power.end()) return 0;
   for (const PowerPoint& point : *found->second) {
-    if (point.gpus == static_cast<std::int32_t>(job.block.size) &&
-        point.clock_permille == job.clock_permille)
+    if (point.gpus == static_cast<std::int32_t>(gpus) && point.clock_permille == clock_permille)
       return static_cast<double>(point.milliwatts) / 1000;
   }
   return 0;
@@ -26,18 +26,27 @@ const PoolPower* terms_of(const EnergyAccount& account, PoolIndex pool) {
 }
 
 double pool_watts(const TrainingState& state, const PoolState& pool) {
+  if (terms_of(state.energy, pool.pool->id) == nullptr) return 0;
+  std::vector<PlacedJob> placed;
+  for (const JobId id : pool.active) {
+    const TrainingJob& job = state.job(id);
+    if (!job.block.is_none()) placed.push_back({&job, job.block, job.clock_permille});
+  }
+  return pool_watts(state, pool, placed);
+}
+
+double pool_watts(const TrainingState& state, const PoolState& pool,
+                  std::span<const PlacedJob> placed) {
   const PoolPower* power = terms_of(state.energy, pool.pool->id);
   if (power == nullptr) return 0;
   double watts = 0;
   std::vector<bool> is_awake(pool.pool->nodes.size());
   std::int64_t busy = 0;
-  for (const JobId id : pool.active) {
-    const TrainingJob& job = state.job(id);
-    if (job.block.is_none()) continue;
-    watts += job_watts(pool, job);
-    busy += job.block.size;
-    for (std::uint32_t node = pool.pool->node_of(job.block.first);
-         node <= pool.pool->node_of(job.block.first + job.block.size - 1); ++node)
+  for (const PlacedJob& one : placed) {
+    watts += job_watts(pool, one.job->spec->curve, one.block.size, one.clock_permille);
+    busy += one.block.size;
+    for (std::uint32_t node = pool.pool->node_of(one.block.first);
+         node <= pool.pool->node_of(one.block.end() - 1); ++node)
       is_awake[node] = true;
   }
   std::int64_t awake = 0;

@@ -4,16 +4,26 @@
 // are awake, and the nodes themselves. A node without jobs is asleep.
 #pragma once
 
+#include <span>
+
 #include "schedule/core/training_state.h"
 
 namespace weir::schedule {
 
-// Of the job's GPUs at that size and clock; nothing is known of a job without a table.
-// Requires: the job is active.
-double job_watts(const PoolState& pool, const TrainingJob& job);
+// Of a job's GPUs at that size and clock; nothing is known of a job without a table.
+double job_watts(const PoolState& pool, const CurveKey& kind, std::uint32_t gpus,
+                 std::int32_t clock_permille);
 
 // With the site's overhead. Nothing where the terms do not speak of the pool.
 double pool_watts(const TrainingState& state, const PoolState& pool);
+// The same if these were its jobs.
+struct PlacedJob {
+  const TrainingJob* job = nullptr;
+  GpuBlock block;
+  std::int32_t clock_permille = kFullClock;
+};
+double pool_watts(const TrainingState& state, const PoolState& pool,
+                  std::span<const PlacedJob> placed);
 
 // Adds what was used since the account was last brought up to date.
 void count_energy(TrainingState& state, Time at);

@@ -11,9 +11,8 @@ namespace weir::schedule {
 class GreenPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return true; }
-  Verdict judge(const PoolView& view, const TrainingJob& job) const override {
-    return promises_.judge(view, job);
-  }
+  // No more is promised than a power cap allows.
+  Verdict judge(const PoolView& view, const TrainingJob& job) const override;
   Allocation allocate(const PoolView& view) const override;
   std::vector<Mended> mend(const PoolView& view, JobId job) const override {
     return promises_.mend(view, job);
