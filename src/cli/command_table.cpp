@@ -11,6 +11,7 @@
 #include "cli/client_commands.h"
 #include "cli/client_completion.h"
 #include "cli/client_context.h"
+#include "cli/energy_options.h"
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
@@ -224,6 +225,8 @@ CommandSpec simulate_spec() {
   };
   spec.options.insert(at("policy"), inputs.begin(), inputs.end());
   spec.options.insert(at("threads"), rules.begin(), rules.end());
+  const std::vector<OptionSpec> energy = energy_options();
+  spec.options.insert(at("threads"), energy.begin(), energy.end());
   const std::vector<OptionSpec> published = published_options();
   spec.options.insert(at("threads"), published.begin(), published.end());
   return spec;

@@ -60,7 +60,8 @@ Diagnostics check_options(const OptionValues& options) {
                              "counter-offers", "provisional", "job-speed",   "speed-seed",
                              "ablate",         "round",       "seeds",       "tenants",
                              "reserve",        "node-mtbf",   "node-repair", "checkpoint-every",
-                             "failure-seed"}) {
+                             "failure-seed",   "supply",      "supply-from", "budget",
+                             "energy-price",   "when-spent",  "power-cap"}) {
     if (options.is_given(option))
       must(option, {}, "to be left out with --as-published, which has rules of its own");
   }

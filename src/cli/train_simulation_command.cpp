@@ -10,6 +10,7 @@
 #include <ostream>
 #include <utility>
 
+#include "cli/energy_options.h"
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/published_command.h"
@@ -48,7 +49,13 @@ constexpr std::array kOnlyWithJobs = {"from-log",
                                       "node-mtbf",
                                       "node-repair",
                                       "checkpoint-every",
-                                      "failure-seed"};
+                                      "failure-seed",
+                                      "supply",
+                                      "supply-from",
+                                      "budget",
+                                      "energy-price",
+                                      "when-spent",
+                                      "power-cap"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
@@ -110,6 +117,7 @@ Diagnostics check_options(const OptionValues& options) {
   check_seeds(options, mistakes);
   check_tenants(options, chosen_policies(options), mistakes);
   check_parts_of_weir(options, chosen_policies(options), mistakes);
+  check_energy(options, mistakes);
   check_outputs(options, mistakes);
   return mistakes;
 }
@@ -195,24 +203,29 @@ std::string report_of(const OptionValues& options, const TrainingSetup& setup,
 }
 
 Result<std::string> text_of(const OptionValues& options,
-                            const std::vector<report::TrainingSummary>& summaries) {
+                            const std::vector<report::TrainingSummary>& summaries,
+                            const EnergyInput& energy) {
   if (options.flag("json")) return report::training_json(summaries);
   std::string text;
   for (const report::Table& table : report::training_tables(summaries))
     text += report::to_text(table) + "\n";
   const auto tenants = report::tenant_tables(summaries);
   for (const report::Table& table : tenants) text += report::to_text(table) + "\n";
+  for (const report::Table& table : report::energy_tables(summaries, energy.unit))
+    text += report::to_text(table) + "\n";
   text += report::training_legend();
+  if (!energy.by_workload.empty()) text += report::energy_legend();
+  for (const std::string& note : energy.notes) text += fmt::format("Note: {}.\n", note);
   if (!tenants.empty()) text += report::tenant_legend();
   return text + "\n" + training_recipe(options) + "\n";
 }
 
 // Files first, then standard output: a reader that closes the pipe early does not cost the files.
 Result<void> publish(const OptionValues& options, const TrainingSetup& setup,
-                     const std::vector<simulate::TrainingSweepRun>& runs, Recordings& recordings,
-                     Console& console) {
+                     const std::vector<simulate::TrainingSweepRun>& runs, const EnergyInput& energy,
+                     Recordings& recordings, Console& console) {
   const std::vector<report::TrainingSummary> summaries = report::summarise(runs);
-  const auto text = text_of(options, summaries);
+  const auto text = text_of(options, summaries, energy);
   if (!text) return tl::unexpected(text.error());
   std::vector<OutputFile> files;
   if (options.has("csv")) files.push_back({options.text("csv"), report::training_csv(summaries)});
@@ -262,6 +275,9 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
     if (!tenants) return tl::unexpected(std::move(tenants.error()));
     config.tenants = std::move(*tenants);
   }
+  const auto energy = read_energy(options, setup->curves, setup->workloads);
+  if (!energy) return tl::unexpected(energy.error());
+  config.energy = energy->by_workload;
   Recordings recordings;
   if (options.has("log"))
     recordings.logs.emplace(
@@ -270,7 +286,7 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
   if (options.has("report")) recordings.first_run.emplace();
   recordings.listen_to(config);
   const auto runs = sweep(*setup, config, console);
-  return publish(options, *setup, runs, recordings, console);
+  return publish(options, *setup, runs, *energy, recordings, console);
 }
 
 }  // namespace weir::cli

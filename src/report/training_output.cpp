@@ -70,6 +70,12 @@ Json to_json(const TrainingSummary& run) {
   if (!run.cluster.empty()) json["cluster"] = run.cluster;
   if (run.seed) json["seed"] = *run.seed;
   for (const TenantSummary& tenant : run.tenants) json["tenants"].push_back(to_json(tenant));
+  if (run.energy) {
+    json["energy"] = {{"units", run.energy->units},
+                      {"site_kwh", run.energy->site_kwh},
+                      {"jobs_kwh", run.energy->jobs_kwh},
+                      {"peak_kw", run.energy->peak_kw}};
+  }
   if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
   return json;
 }
@@ -126,6 +132,7 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
     Json json = to_json(summary);
     json.erase("timing");
     json.erase("tenants");
+    json.erase("energy");
     json.erase("cluster");
     json.erase("seed");
     return json;

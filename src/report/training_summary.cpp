@@ -129,6 +129,9 @@ TrainingSummary summarise(const TrainingSweepRun& run) {
   if (capacity > 0) summary.utilisation_percent = outcome.gpu_seconds / capacity * 100;
   if (run.has_timing) summary.seconds = outcome.wall_seconds;
   summary.tenants = tenants_of(outcome);
+  if (outcome.energy)
+    summary.energy = {outcome.energy->units, outcome.energy->site_kwh, outcome.energy->jobs_kwh,
+                      outcome.energy->peak_watts / 1000};
   return summary;
 }
 
@@ -176,6 +179,39 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
     tables.back().rows.push_back(std::move(row));
   }
   return tables;
+}
+
+std::vector<Table> energy_tables(std::span<const TrainingSummary> summaries,
+                                 const std::string& unit) {
+  std::vector<Table> tables;
+  for (const TrainingSummary& run : summaries) {
+    if (!run.energy) continue;
+    const std::string title = run.workload + ": energy";
+    if (tables.empty() || tables.back().title != title) {
+      tables.push_back({title,
+                        {{"policy", Align::left},
+                         {unit},
+                         {"site kWh"},
+                         {"jobs kWh"},
+                         {"peak kW"},
+                         {"mean JCT s"},
+                         {"promises broken"}},
+                        {}});
+    }
+    tables.back().rows.push_back(
+        {run.seed ? fmt::format("{}, seed {}", run.policy, *run.seed) : run.policy,
+         fmt::format("{:.1f}", run.energy->units), fmt::format("{:.1f}", run.energy->site_kwh),
+         fmt::format("{:.1f}", run.energy->jobs_kwh), fmt::format("{:.2f}", run.energy->peak_kw),
+         run.mean_jct_s ? fmt::format("{:.0f}", *run.mean_jct_s) : "-",
+         run.missed_after_admission ? fmt::format("{}", *run.missed_after_admission) : "-"});
+  }
+  return tables;
+}
+
+std::string_view energy_legend() {
+  return "Energy is modelled (docs/models/energy.md). Site: with nodes that are awake, idle GPUs "
+         "on them and "
+         "overhead.\n";
 }
 
 std::vector<Table> tenant_tables(std::span<const TrainingSummary> summaries) {

@@ -29,6 +29,14 @@ struct TenantSummary {
   std::optional<double> mean_wait_s;    // from submission to the first GPU, of jobs that ran
 };
 
+// What the site used, where that was asked.
+struct EnergySummary {
+  double units = 0;  // grams of CO2, or money
+  double site_kwh = 0;
+  double jobs_kwh = 0;
+  double peak_kw = 0;
+};
+
 struct TrainingSummary {
   std::string policy;
   std::optional<std::uint64_t> seed;  // where seeds were asked for
@@ -62,6 +70,7 @@ struct TrainingSummary {
   std::optional<double> utilisation_percent;  // of GPU-time from the first submission to the end
   std::optional<double> seconds;              // of the simulation itself; when asked for
   std::vector<TenantSummary> tenants;         // where there are some
+  std::optional<EnergySummary> energy;
 
   // Of the jobs with a deadline.
   std::optional<double> met_percent() const;
@@ -80,7 +89,12 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries);
 // One for each run that has tenants.
 std::vector<Table> tenant_tables(std::span<const TrainingSummary> summaries);
 
+// One for each trace of which the energy is known. `unit`: "g CO2".
+std::vector<Table> energy_tables(std::span<const TrainingSummary> summaries,
+                                 const std::string& unit);
+
 // What the columns mean.
+std::string_view energy_legend();
 std::string_view training_legend();
 std::string_view tenant_legend();
 

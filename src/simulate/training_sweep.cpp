@@ -22,6 +22,7 @@ TrainingRunConfig run_config(const TrainingSweepConfig& config, const SweepPlace
   run.training = config.training;
   run.speeds = config.speeds;
   if (run.policy == "weir") run.tenants = config.tenants;
+  if (!config.energy.empty()) run.energy = config.energy[place.workload];
   run.failures = config.failures;
   run.checkpoint_every = config.checkpoint_every;
   run.planned_cost = config.planned_cost;

@@ -29,6 +29,7 @@ struct TrainingSweepConfig {
   JobSpeeds speeds;
   TenantTable
       tenants;  // who shares the cluster under weir, which alone gives shares; empty: nobody
+  std::vector<EnergySetup> energy;  // of each workload; empty: nobody asks
   NodeFailures failures;
   Duration checkpoint_every{0};
   std::optional<schedule::RescaleCost> planned_cost;

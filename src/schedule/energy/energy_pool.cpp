@@ -2,6 +2,7 @@
 #include "schedule/energy/energy_pool.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "schedule/admit/slots.h"
 #include "schedule/energy/packed_places.h"
@@ -11,29 +12,32 @@ namespace weir::schedule {
 
 namespace {
 
-// The most that one GPU of the pool draws, its share of the node included, in watts of the site.
-double most_watts_per_gpu(const PoolView& view, const PoolPower& power) {
-  double most = 0;
+// The most that a node of the pool draws, in watts of the site.
+double most_watts_per_node(const PoolView& view, const PoolPower& power) {
+  double most = static_cast<double>(power.idle_milliwatts) / 1000;
   for (const auto& [key, table] : view.pool.power) {
     for (const PowerPoint& point : *table)
       most = std::max(most, static_cast<double>(point.milliwatts) / 1000 / point.gpus);
   }
   const auto& gpus = view.pool.pool->gpus;
-  const std::int32_t per_node = std::max(1, *std::max_element(gpus.begin(), gpus.end()));
-  return (most + static_cast<double>(power.node_milliwatts) / 1000 / per_node) *
+  const std::int32_t per_node = *std::max_element(gpus.begin(), gpus.end());
+  return (most * per_node + static_cast<double>(power.node_milliwatts) / 1000) *
          power.overhead_permille / 1000;
 }
 
 }  // namespace
 
-std::int32_t gpus_over_cap(const PoolView& view) {
+std::int32_t nodes_under_cap(const PoolView& view) {
+  const auto all = static_cast<std::int32_t>(view.pool.pool->nodes.size());
   const PoolPower* power = terms_of(view.state.energy, view.pool.pool->id);
-  if (power == nullptr || !view.state.energy.terms->cap_milliwatts) return 0;
-  const double each = most_watts_per_gpu(view, *power);
-  if (each <= 0) return 0;
+  if (power == nullptr || !view.state.energy.terms->cap_milliwatts) return all;
+  const double asleep =
+      static_cast<double>(power->asleep_milliwatts) / 1000 * power->overhead_permille / 1000;
+  const double each = most_watts_per_node(view, *power) - asleep;
+  if (each <= 0) return all;
   const double cap = static_cast<double>(*view.state.energy.terms->cap_milliwatts) / 1000;
-  const auto lit = static_cast<std::int64_t>(cap / each);
-  return static_cast<std::int32_t>(std::max<std::int64_t>(0, view.pool.gpus_up() - lit));
+  const double nodes = std::max(0.0, std::floor((cap - all * asleep) / each));
+  return static_cast<std::int32_t>(std::min<double>(all, nodes));
 }
 
 EnergyPool::EnergyPool(const PoolView& view)

@@ -15,8 +15,8 @@ namespace weir::schedule {
 // Decisions fall on multiples of it.
 inline constexpr Duration kEnergyEpoch = from_seconds(600);
 
-// How many of the pool's GPUs could not run at full power beside the others under the site's cap.
-std::int32_t gpus_over_cap(const PoolView& view);
+// How many of the pool's nodes may draw all they can at once under the site's cap; all without one.
+std::int32_t nodes_under_cap(const PoolView& view);
 
 class EnergyPool {
  public:

@@ -2,18 +2,57 @@
 #include "schedule/policies/green.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "schedule/energy/energy_pool.h"
 #include "schedule/energy/energy_price.h"
 
 namespace weir::schedule {
 
+namespace {
+
+// The part of the pool that may be promised, where a power cap leaves nodes out of it.
+class LitPart {
+ public:
+  explicit LitPart(const PoolView& view) : view_{view} {
+    const std::int32_t nodes = nodes_under_cap(view);
+    const TrainingPool& row = *view.pool.pool;
+    if (nodes >= static_cast<std::int32_t>(row.nodes.size())) return;
+    pool_.emplace(view.pool);
+    const std::uint32_t before = pool_->closed.free_count();
+    for (auto node = static_cast<std::uint32_t>(nodes); node < row.nodes.size(); ++node)
+      pool_->closed.cover(row.block_of_node(node));
+    unpromised_ = view.unpromised;
+    unpromised_.apply(
+        {{view.now, -static_cast<std::int32_t>(before - pool_->closed.free_count())}});
+  }
+
+  PoolView view() const {
+    if (!pool_) return view_;
+    return {view_.state, *pool_, unpromised_, view_.now, view_.config};
+  }
+
+ private:
+  const PoolView& view_;
+  std::optional<PoolState> pool_;
+  CapacityProfile unpromised_{Time{}, 0};
+};
+
+}  // namespace
+
 Verdict GreenPolicy::judge(const PoolView& view, const TrainingJob& job) const {
-  const std::int32_t dark = gpus_over_cap(view);
-  if (dark == 0) return promises_.judge(view, job);
-  TrainingConfig config = view.config;
-  config.reserve.gpus += dark;
-  return promises_.judge({view.state, view.pool, view.unpromised, view.now, config}, job);
+  const LitPart lit{view};
+  return promises_.judge(lit.view(), job);
+}
+
+std::vector<Mended> GreenPolicy::mend(const PoolView& view, JobId job) const {
+  const LitPart lit{view};
+  return promises_.mend(lit.view(), job);
+}
+
+std::vector<Mended> GreenPolicy::mend_all(const PoolView& view) const {
+  const LitPart lit{view};
+  return promises_.mend_all(lit.view());
 }
 
 Allocation GreenPolicy::allocate(const PoolView& view) const {

@@ -11,15 +11,11 @@ namespace weir::schedule {
 class GreenPolicy final : public TrainingPolicy {
  public:
   bool makes_promises() const override { return true; }
-  // No more is promised than a power cap allows.
+  // Under a power cap GPUs are promised only on as many nodes as may draw all they can.
   Verdict judge(const PoolView& view, const TrainingJob& job) const override;
   Allocation allocate(const PoolView& view) const override;
-  std::vector<Mended> mend(const PoolView& view, JobId job) const override {
-    return promises_.mend(view, job);
-  }
-  std::vector<Mended> mend_all(const PoolView& view) const override {
-    return promises_.mend_all(view);
-  }
+  std::vector<Mended> mend(const PoolView& view, JobId job) const override;
+  std::vector<Mended> mend_all(const PoolView& view) const override;
   std::vector<JobId> to_confirm(const PoolView& view) const override {
     return promises_.to_confirm(view);
   }
