@@ -15,6 +15,7 @@
 #include "domain/work.h"
 #include "formats/quantity_text.h"
 #include "report/clock_text.h"
+#include "report/gpus_text.h"
 #include "report/text_table.h"
 #include "worker/advice_from_curve.h"
 
@@ -30,10 +31,6 @@ constexpr std::int32_t kMostGpus = 65'536;
 tl::unexpected<Error> missing(const ApiJson& job, std::string field, std::string how) {
   return bad_input(
       Diagnostic{"", 0, fmt::format("{} of {}", field, text_in(job, "name")), "", std::move(how)});
-}
-
-std::string gpus_text(std::int32_t gpus) {
-  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
 }
 
 const ApiJson* object_in(const ApiJson& json, const char* key) {
@@ -284,11 +281,11 @@ std::string advice_sentences(const Advice& advice) {
   const AdviceRow& fastest = *std::min_element(advice.rows.begin(), advice.rows.end(), by_time);
   const AdviceRow& cheapest = *std::min_element(advice.rows.begin(), advice.rows.end(), by_bill);
   if (fastest.choice == cheapest.choice) {
-    text += fmt::format("Fastest and cheapest: {}.\n", gpus_text(fastest.choice.gpus));
+    text += fmt::format("Fastest and cheapest: {}.\n", report::gpus_text(fastest.choice.gpus));
   } else {
     text +=
         fmt::format("Fastest: {}. Cheapest: {}, {:.2f} times as long for {:.2f} of the {}.\n",
-                    gpus_text(fastest.choice.gpus), gpus_text(cheapest.choice.gpus),
+                    report::gpus_text(fastest.choice.gpus), report::gpus_text(cheapest.choice.gpus),
                     to_seconds(cheapest.choice.step_time) / to_seconds(fastest.choice.step_time),
                     worker::to_currency(cheapest.choice.step_bill) /
                         worker::to_currency(fastest.choice.step_bill),

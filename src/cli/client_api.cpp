@@ -153,6 +153,13 @@ OptionSpec client_json_option() {
           .in_recipe = false};
 }
 
+CommandSpec with_client_options(CommandSpec spec) {
+  spec.options.push_back(client_json_option());
+  const std::vector<OptionSpec> server = server_options();
+  spec.options.insert(spec.options.end(), server.begin(), server.end());
+  return spec;
+}
+
 std::string trouble_line(ApiClient& client) {
   const auto reply = client.send("GET", "/v1/overview");
   if (!reply || !reply->succeeded()) return {};

@@ -72,6 +72,8 @@ tl::unexpected<Error> only_code(ErrorCode code);
 Result<void> print_json(const ApiJson& json, Console& console);
 
 OptionSpec client_json_option();
+// With that and server_options() as its last.
+CommandSpec with_client_options(CommandSpec spec);
 
 // Why what the server shows may be old or has holes, as a line; empty: it is whole, or nobody knows.
 std::string trouble_line(ApiClient& client);

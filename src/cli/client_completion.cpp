@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command_table.h"
+#include "cli/find_command_words.h"
 
 namespace weir::cli {
 namespace {
@@ -29,17 +30,6 @@ std::vector<std::string> first_words() {
   for (const Command& command : commands()) {
     const std::string word = first_word(command.spec.name);
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-  }
-  return words;
-}
-
-std::vector<std::string> second_words(const std::string& first) {
-  std::vector<std::string> words;
-  for (const Command& command : commands()) {
-    if (first_word(command.spec.name) != first) continue;
-    if (const std::string word = second_word(command.spec.name); !word.empty()) {
-      words.push_back(word);
-    }
   }
   return words;
 }

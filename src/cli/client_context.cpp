@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 4096;
+constexpr std::uint64_t kMaxContextBytes = 4096;
 constexpr std::array<std::string_view, 2> kFileKeys{"current", "contexts"};
 constexpr std::array<std::string_view, 4> kContextKeys{"server", "token_file", "ca_file",
                                                        "fingerprint"};
@@ -126,7 +126,7 @@ Result<Context> find_context(const OptionValues& options) {
 
 // The one line of a small file.
 Result<std::string> read_line_of(const fs::path& path) {
-  auto input = formats::InputFile::open(path, kMostBytes);
+  auto input = formats::InputFile::open(path, kMaxContextBytes);
   if (!input) return tl::unexpected(std::move(input.error()));
   auto text = input->read_all();
   if (!text) return text;

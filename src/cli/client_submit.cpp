@@ -27,8 +27,8 @@ using formats::JobDocument;
 using namespace std::chrono_literals;
 
 // Options that are fields of a job of the same name.
-constexpr std::array kTextFields = {"name", "tenant", "duration", "deadline",
-                                    "kind", "ranks",  "grace",    "memory"};
+constexpr std::array kSubmittedTexts = {"name", "tenant", "duration", "deadline",
+                                        "kind", "ranks",  "grace",    "memory"};
 constexpr std::array kNumberFields = {"priority", "gpus", "retries", "iterations"};
 
 // A name that is free of what names may not have: "train.py" of "/srv/train.py".
@@ -59,7 +59,7 @@ tl::unexpected<Error> of_options(const Error& error) {
 Result<std::vector<JobDocument>> job_of_options(const OptionValues& options) {
   ApiJson json = {{"name", name_after(options.texts("command").front())},
                   {"command", options.texts("command")}};
-  for (const char* field : kTextFields) {
+  for (const char* field : kSubmittedTexts) {
     if (options.has(field)) json[field] = options.text(field);
   }
   for (const char* field : kNumberFields) {
@@ -105,7 +105,7 @@ Result<std::vector<JobDocument>> read_jobs(const OptionValues& options) {
                     fmt::format("the field {} in the file", option)});
     }
   };
-  for (const char* option : kTextFields) needs_command(option);
+  for (const char* option : kSubmittedTexts) needs_command(option);
   for (const char* option : kNumberFields) needs_command(option);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   auto jobs = options.has("file") ? jobs_of_files(options) : job_of_options(options);

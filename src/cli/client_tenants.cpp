@@ -16,14 +16,7 @@
 namespace weir::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{256} << 10;  // the server takes no more
-
-CommandSpec with_common_options(CommandSpec spec) {
-  spec.options.push_back(client_json_option());
-  const std::vector<OptionSpec> server = server_options();
-  spec.options.insert(spec.options.end(), server.begin(), server.end());
-  return spec;
-}
+constexpr std::size_t kMaxTenantsBytes = std::size_t{256} << 10;  // the server takes no more
 
 std::vector<ApiJson> list_in(const ApiJson& json, const char* key) {
   if (!json.is_object() || !json.contains(key) || !json[key].is_array()) return {};
@@ -91,7 +84,7 @@ report::Table tenant_table(const ApiJson& shown) {
 }
 
 CommandSpec tenants_spec() {
-  return with_common_options(
+  return with_client_options(
       {.name = "tenants",
        .summary = "Show who shares the cluster.",
        .about =
@@ -114,7 +107,7 @@ Result<void> tenants_command(const OptionValues& options, Console& console) {
 }
 
 CommandSpec tenants_set_spec() {
-  return with_common_options(
+  return with_client_options(
       {.name = "tenants set",
        .summary = "Change who shares the cluster.",
        .about =
@@ -134,9 +127,9 @@ Result<void> tenants_set_command(const OptionValues& options, Console& console) 
   const std::string& file = options.text("file");
   auto input = formats::InputFile::open(file);
   if (!input) return tl::unexpected(input.error());
-  const auto text = input->read_all(kMostBytes + 1);
+  const auto text = input->read_all(kMaxTenantsBytes + 1);
   if (!text) return tl::unexpected(text.error());
-  if (text->size() > kMostBytes) {
+  if (text->size() > kMaxTenantsBytes) {
     return bad_input(
         Diagnostic{file, 0, "content", "longer than 256 KiB", "at most 256 KiB of YAML"});
   }

@@ -17,13 +17,6 @@
 namespace weir::cli {
 namespace {
 
-CommandSpec with_common_options(CommandSpec spec) {
-  spec.options.push_back(client_json_option());
-  const std::vector<OptionSpec> server = server_options();
-  spec.options.insert(spec.options.end(), server.begin(), server.end());
-  return spec;
-}
-
 std::string state_of(const ApiJson& token) {
   if (token.contains("revoked")) return "revoked " + clock_in(token, "revoked");
   return token.contains("expires") ? "until " + clock_in(token, "expires") : "valid";
@@ -32,7 +25,7 @@ std::string state_of(const ApiJson& token) {
 }  // namespace
 
 CommandSpec token_create_spec() {
-  return with_common_options(
+  return with_client_options(
       {.name = "token create",
        .summary = "Let somebody use the server.",
        .about =
@@ -80,7 +73,7 @@ Result<void> token_create_command(const OptionValues& options, Console& console)
 }
 
 CommandSpec token_list_spec() {
-  return with_common_options(
+  return with_client_options(
       {.name = "token list",
        .summary = "List who may use the server.",
        .about = "Lists all tokens with their roles, not the tokens themselves. "
@@ -114,7 +107,7 @@ Result<void> token_list_command(const OptionValues& options, Console& console) {
 }
 
 CommandSpec token_revoke_spec() {
-  return with_common_options({.name = "token revoke",
+  return with_client_options({.name = "token revoke",
                               .summary = "Take a token back.",
                               .about =
                                   "From then on the token opens nothing; streams that it opened "

@@ -53,7 +53,7 @@ OptionSpec json_option() {
           .in_recipe = false};
 }
 
-OptionSpec nodes_option() {
+OptionSpec node_file_option() {
   return {
       .name = "nodes",
       .type = OptionType::file,
@@ -76,7 +76,7 @@ CommandSpec simulate_spec() {
           "trace of its own. With --jobs it plays training jobs with deadlines instead, and tells "
           "how many each policy finishes in time.",
       .options =
-          {nodes_option(),
+          {node_file_option(),
            {.name = "tasks",
             .type = OptionType::file_list,
             .help = "The tasks: openb pod lists (CSV) or weir workload files (YAML). May be gzip. "
@@ -300,7 +300,7 @@ CommandSpec trace_describe_spec() {
 }
 
 CommandSpec trace_convert_spec() {
-  OptionSpec nodes = nodes_option();
+  OptionSpec nodes = node_file_option();
   nodes.required = true;
   return {
       .name = "trace convert",

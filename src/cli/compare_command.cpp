@@ -37,13 +37,13 @@ constexpr std::array kInTheFile = {"jobs", "cluster", "curves"};
 constexpr std::array kNotHere = {"from-log", "log",   "tenants",    "nodes",    "tasks", "protocol",
                                  "load",     "queue", "node-order", "workload", "bound"};
 
-std::vector<std::string> chosen_policies(const OptionValues& options,
-                                         const formats::Comparison& comparison) {
+std::vector<std::string> compared_policies(const OptionValues& options,
+                                           const formats::Comparison& comparison) {
   if (options.is_given("policy")) return given_training_policies(options);
   return comparison.policies.empty() ? training_policy_names() : comparison.policies;
 }
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_compare_options(const OptionValues& options) {
   Diagnostics mistakes;
   for (const char* option : kInTheFile) {
     if (!options.is_given(option)) continue;
@@ -61,8 +61,8 @@ Diagnostics check_options(const OptionValues& options) {
 }
 
 // Every file that is read: none of them is to be written.
-std::vector<fs::path> input_paths(const OptionValues& options,
-                                  const formats::Comparison& comparison) {
+std::vector<fs::path> compared_paths(const OptionValues& options,
+                                     const formats::Comparison& comparison) {
   std::vector<fs::path> paths = {options.text("compare")};
   for (const formats::ComparedTrace& trace : comparison.traces)
     paths.insert(paths.end(), {trace.jobs, trace.curves, fs::path{trace.cluster}});
@@ -71,8 +71,8 @@ std::vector<fs::path> input_paths(const OptionValues& options,
 
 Diagnostics check_with_file(const OptionValues& options, const formats::Comparison& comparison) {
   Diagnostics mistakes;
-  check_parts_of_weir(options, chosen_policies(options, comparison), mistakes);
-  const auto inputs = input_paths(options, comparison);
+  check_parts_of_weir(options, compared_policies(options, comparison), mistakes);
+  const auto inputs = compared_paths(options, comparison);
   for (const char* output : {"csv", "report"}) {
     if (options.has(output))
       check_output(fmt::format("--{}", output), options.text(output), inputs, mistakes);
@@ -136,10 +136,10 @@ Result<std::vector<TraceToCompare>> read_traces(const OptionValues& options,
   return traces;
 }
 
-TrainingSweepConfig sweep_config(const OptionValues& options,
-                                 const formats::Comparison& comparison) {
+TrainingSweepConfig compared_sweep(const OptionValues& options,
+                                   const formats::Comparison& comparison) {
   TrainingSweepConfig config;
-  config.policies = chosen_policies(options, comparison);
+  config.policies = compared_policies(options, comparison);
   config.seeds = options.is_given("seeds") ? given_training_seeds(options) : comparison.seeds;
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
@@ -224,14 +224,14 @@ Result<std::string> text_of(const OptionValues& options,
 }  // namespace
 
 Result<void> compare_command(const OptionValues& options, Console& console) {
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_compare_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto comparison =
       formats::read_comparison(fs::path{options.text("compare")}, training_policy_names());
   if (!comparison) return tl::unexpected(comparison.error());
   if (auto mistakes = check_with_file(options, *comparison); !mistakes.empty())
     return bad_input(std::move(mistakes));
-  const TrainingSweepConfig config = sweep_config(options, *comparison);
+  const TrainingSweepConfig config = compared_sweep(options, *comparison);
   const auto traces = read_traces(options, *comparison, config.training.slot);
   if (!traces) return tl::unexpected(traces.error());
   const bool has_report = options.has("report");

@@ -61,7 +61,7 @@ void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
   check_parts_of_weir(options, {options.text("policy")}, mistakes);
 }
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_explain_options(const OptionValues& options) {
   Diagnostics mistakes;
   if (options.has("at") && !last_moment(options)) {
     mistakes.add({{},
@@ -200,7 +200,7 @@ Result<ApiJson> what_would_change(const Told& told, const OptionValues& options,
 }  // namespace
 
 Result<void> explain_command(const OptionValues& options, Console& console) {
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_explain_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto told = is_of_server(options) ? tell_from_server(options, console)
                     : options.has("log")  ? tell_from_log(options)

@@ -7,9 +7,7 @@
 #include <vector>
 
 namespace weir::cli {
-namespace {
 
-// The words that may follow "trace".
 std::vector<std::string> second_words(const std::string& first) {
   std::vector<std::string> words;
   for (const Command& command : commands()) {
@@ -19,6 +17,8 @@ std::vector<std::string> second_words(const std::string& first) {
   }
   return words;
 }
+
+namespace {
 
 tl::unexpected<Error> unknown(const std::string& field, const std::string& found,
                               const std::vector<std::string>& names) {

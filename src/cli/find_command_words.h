@@ -6,11 +6,15 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/command_table.h"
 #include "domain/result.h"
 
 namespace weir::cli {
+
+// The words that may follow "trace".
+std::vector<std::string> second_words(const std::string& first);
 
 struct FoundCommand {
   const Command* command = nullptr;

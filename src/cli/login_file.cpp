@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 64 << 10;
+constexpr std::uint64_t kMaxLoginBytes = 64 << 10;
 constexpr std::array<std::string_view, 4> kKeys{"server", "token", "fingerprint", "ca_file"};
 
 fs::path login_file() {
@@ -76,7 +76,7 @@ Result<std::optional<Login>> read_login() {
     return bad_input(Diagnostic{file.string(), 0, "", "a file that others can open",
                                 "one for its owner only: chmod 600, or `weir login` again"});
   }
-  auto input = formats::InputFile::open(file, kMostBytes);
+  auto input = formats::InputFile::open(file, kMaxLoginBytes);
   if (!input) return tl::unexpected(std::move(input.error()));
   const auto document = formats::YamlDocument::read(std::move(*input));
   if (!document) return tl::unexpected(document.error());

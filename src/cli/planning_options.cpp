@@ -38,7 +38,7 @@ std::vector<OptionSpec> model_options() {
                    "has."}};
 }
 
-OptionSpec nodes_option() {
+OptionSpec node_count_option() {
   return {.name = "nodes",
           .type = OptionType::integer,
           .unit = "nodes",
@@ -213,7 +213,7 @@ CommandSpec plan_spec() {
           {"weir plan --db miniset --model gpt --size 1_3B --gpus-per-node 4 --memory 12000MiB "
            "--batch 512 --cost-model published --recompute derived --json",
            "The published cost model and rule, for a program."}}};
-  append(spec.options, {with_default(nodes_option(), "1"), with_default(gpus_option(), "8"),
+  append(spec.options, {with_default(node_count_option(), "1"), with_default(gpus_option(), "8"),
                         with_default(memory_option(), "28000MiB")});
   append(spec.options, search_options());
   append(spec.options, output_options());
@@ -242,7 +242,7 @@ CommandSpec predict_spec() {
                    {"weir predict --plan plan.json --cost-model published --json",
                     "By the published cost model, for a program."}}};
   append(spec.options, model_options());
-  append(spec.options, {nodes_option(), gpus_option(), memory_option(), cost_model_option(),
+  append(spec.options, {node_count_option(), gpus_option(), memory_option(), cost_model_option(),
                         tp1_option(), overlap_option(), straddle_option()});
   append(spec.options, output_options());
   return spec;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/output_files.h"
+#include "domain/whole_numbers.h"
 #include "formats/data_dir.h"
 #include "formats/op_profile_csv.h"
 #include "formats/quantity_text.h"
@@ -63,10 +64,6 @@ Result<std::string> only_database(const std::filesystem::path& folder, const Mod
           ? wrong_option("--model", name.model, fmt::format("one of {}", fmt::join(models, ", ")))
           : wrong_option("--size", name.size,
                          fmt::format("one of {} for {}", fmt::join(sizes, ", "), name.model)));
-}
-
-bool is_power_of_two(int number) {
-  return number > 0 && std::has_single_bit(static_cast<unsigned>(number));
 }
 
 std::string title_of(const IterationCosts& costs) {

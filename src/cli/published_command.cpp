@@ -33,7 +33,7 @@ std::vector<std::string> known_policies() {
   return names;
 }
 
-std::vector<std::string> chosen_policies(const OptionValues& options) {
+std::vector<std::string> chosen_published_policies(const OptionValues& options) {
   const std::vector<std::string> known = known_policies();
   if (!options.is_given("policy")) return known;
   const std::vector<std::string>& chosen = options.texts("policy");
@@ -45,7 +45,7 @@ Duration chosen_slot(const OptionValues& options) {
   return formats::parse_duration(options.text("slot")).value_or(Duration{0});
 }
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_published_options(const OptionValues& options) {
   Diagnostics mistakes;
   const auto must = [&](const char* option, std::string found, std::string what) {
     mistakes.add({{}, 0, fmt::format("--{}", option), std::move(found), std::move(what)});
@@ -66,7 +66,7 @@ Diagnostics check_options(const OptionValues& options) {
       must(option, {}, "to be left out with --as-published, which has rules of its own");
   }
   const std::vector<std::string> known = known_policies();
-  for (const std::string& policy : chosen_policies(options)) {
+  for (const std::string& policy : chosen_published_policies(options)) {
     if (std::find(known.begin(), known.end(), policy) == known.end())
       must("policy", policy, fmt::format("with --as-published some of {}", fmt::join(known, ", ")));
   }
@@ -139,7 +139,7 @@ std::vector<report::PublishedSummary> simulate_all(const OptionValues& options,
                                                    const TrainingSetup& inputs,
                                                    const formats::ExactRates& rates,
                                                    const PublishedSetup& setup, Console& console) {
-  const std::vector<std::string> policies = chosen_policies(options);
+  const std::vector<std::string> policies = chosen_published_policies(options);
   std::vector<report::PublishedSummary> runs(inputs.workloads.size() * policies.size());
   ProgressDisplay progress{console.err, console.err_is_terminal};
   std::atomic<std::uint64_t> done{0};
@@ -165,7 +165,7 @@ std::vector<OptionSpec> published_options() {
 }
 
 Result<void> published_command(const OptionValues& options, Console& console) {
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_published_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto inputs = read_training_setup(options);
   if (!inputs) return tl::unexpected(inputs.error());

@@ -22,6 +22,7 @@
 #include "engine/local/gpu_inventory.h"
 #include "engine/local/local_engine.h"
 #include "report/clock_text.h"
+#include "report/gpus_text.h"
 #include "report/text_table.h"
 
 namespace weir::cli {
@@ -32,10 +33,6 @@ using namespace std::chrono_literals;
 constexpr JobId kJob{1};
 constexpr NodeId kNode{1};
 constexpr Duration kLook = 100ms;  // between looks at what the job prints
-
-std::string gpus_text(std::int32_t gpus) {
-  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
-}
 
 // Runs one job from its first start to its end.
 class JobRunner {
@@ -92,8 +89,8 @@ class JobRunner {
       case StartCause::first:
         return;
       case StartCause::resized:
-        return display_.remark(fmt::format("from {} to {}{}", gpus_text(start.gpus_before),
-                                           gpus_text(start.gpus), after));
+        return display_.remark(fmt::format("from {} to {}{}", report::gpus_text(start.gpus_before),
+                                           report::gpus_text(start.gpus), after));
       case StartCause::resumed:
         return display_.remark(fmt::format("it left to be resumed{}; started again", after));
       case StartCause::retried:

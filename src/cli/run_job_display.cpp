@@ -6,12 +6,14 @@
 #include <array>
 #include <chrono>
 
+#include "report/gpus_text.h"
+
 namespace weir::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kRedraw = 200ms;
+constexpr Duration kRedrawStatus = 200ms;
 constexpr Duration kPlainLine = 10s;
 // Cyan, yellow, green, magenta, blue: red is for what goes wrong.
 constexpr std::array kColours = {36, 33, 32, 35, 34};
@@ -40,7 +42,7 @@ void RunDisplay::progress(std::uint32_t generation, std::int32_t gpus, const Run
   if (origin_.generation != generation) origin_ = {generation, progress.iterations, now};
   // A first line at once says nothing that the remark of the start did not.
   if (!shown_at_) shown_at_ = now;
-  if (now - *shown_at_ < (settings_.has_status_line ? kRedraw : kPlainLine)) return;
+  if (now - *shown_at_ < (settings_.has_status_line ? kRedrawStatus : kPlainLine)) return;
   shown_at_ = now;
   const std::string text = status(gpus, progress, now);
   if (!settings_.has_status_line) return remark(text);
@@ -56,7 +58,7 @@ std::string RunDisplay::status(std::int32_t gpus, const RunProgress& progress, D
         fmt::format(", {:.3g} steps/s", static_cast<double>(progress.iterations - origin_.step) /
                                             to_seconds(now - origin_.at));
   }
-  return text + fmt::format(" on {} GPU{}", gpus, gpus == 1 ? "" : "s");
+  return text + " on " + report::gpus_text(gpus);
 }
 
 void RunDisplay::flush() {

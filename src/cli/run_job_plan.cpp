@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostSlots = 1024;
 // Options that are fields of a job file, with _ for -.
-constexpr std::array kTextFields = {"ranks", "progress-line", "announce", "grace", "hang-after"};
+constexpr std::array kTextsOfARun = {"ranks", "progress-line", "announce", "grace", "hang-after"};
 constexpr std::array kOtherFields = {"reports-progress", "warm-start", "retries"};
 
 std::string with(std::string text, char old_character, char new_character) {
@@ -91,7 +91,7 @@ class PlanReader {
       wrong(fmt::format("--{}", option), "beside --job",
             fmt::format("the field {} in the file", field_of(option)));
     };
-    for (const char* option : kTextFields) refuse(option);
+    for (const char* option : kTextsOfARun) refuse(option);
     for (const char* option : kOtherFields) refuse(option);
     auto jobs = formats::read_job_yaml(std::filesystem::path{file});
     if (!jobs) {
@@ -111,7 +111,7 @@ class PlanReader {
 
   std::optional<JobDocument> job_of_options() {
     Json json = {{"name", "run"}, {"command", options_.texts("command")}};
-    for (const char* option : kTextFields) {
+    for (const char* option : kTextsOfARun) {
       if (options_.has(option)) json[field_of(option)] = options_.text(option);
     }
     if (options_.has("warm-start")) json["warm_start"] = options_.texts("warm-start");

@@ -41,7 +41,7 @@ bool is_churn(const OptionValues& options) {
   return options.text("protocol") == "churn" || is_replay(options);
 }
 
-std::vector<std::string> chosen_policies(const OptionValues& options) {
+std::vector<std::string> chosen_placement_policies(const OptionValues& options) {
   const std::vector<std::string>& chosen = options.texts("policy");
   if (std::find(chosen.begin(), chosen.end(), "all") == chosen.end()) return chosen;
   std::vector<std::string> all;
@@ -65,7 +65,7 @@ void check_policies(const OptionValues& options, Diagnostics& mistakes) {
 }
 
 // What a single option cannot show: options that do not go together, places that cannot be written.
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_simulate_options(const OptionValues& options) {
   Diagnostics mistakes;
   check_policies(options, mistakes);
   const auto only_with = [&](const char* option, const char* protocol) {
@@ -184,9 +184,9 @@ void tell_of_hopeless_jobs(const SimulationInputs& inputs, Console& console) {
   }
 }
 
-simulate::SweepConfig sweep_config(const OptionValues& options) {
+simulate::SweepConfig placement_sweep(const OptionValues& options) {
   simulate::SweepConfig config;
-  config.policies = chosen_policies(options);
+  config.policies = chosen_placement_policies(options);
   for (const std::int64_t seed : options.integers("seeds")) {
     config.seeds.push_back(static_cast<std::uint64_t>(seed));
   }
@@ -204,7 +204,7 @@ simulate::SweepConfig sweep_config(const OptionValues& options) {
 
 simulate::ChurnSweepConfig churn_config(const OptionValues& options) {
   simulate::ChurnSweepConfig config;
-  config.runs = sweep_config(options);
+  config.runs = placement_sweep(options);
   config.load_percents.clear();
   if (is_replay(options)) config.load_percents.push_back(0);
   for (const double load : options.numbers("load")) {
@@ -236,7 +236,7 @@ report::ReportHeader report_header(const OptionValues& options, const Simulation
   fact("nodes", inputs.cluster.nodes.size());
   fact("GPUs", inputs.cluster.gpu_count());
   fact("task lists", inputs.workloads.size());
-  fact("policies", chosen_policies(options).size());
+  fact("policies", chosen_placement_policies(options).size());
   fact("seeds", options.integers("seeds").size());
   return header;
 }
@@ -280,7 +280,7 @@ Result<void> publish(const OptionValues& options, const SimulationInputs& inputs
 Result<void> simulate_command(const OptionValues& options, Console& console) {
   if (options.has("compare")) return compare_command(options, console);
   if (asks_for_training(options)) return train_simulation_command(options, console);
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_simulate_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto inputs =
       options.has("from") ? observed_inputs(options, console) : read_inputs(options);
@@ -304,7 +304,7 @@ Result<void> simulate_command(const OptionValues& options, Console& console) {
   }
   return publish(options, *inputs, sweep([&](ProgressSink& progress) {
                    return simulate::sweep_inflation(inputs->cluster, inputs->workloads,
-                                                    sweep_config(options), progress);
+                                                    placement_sweep(options), progress);
                  }),
                  console);
 }

@@ -10,13 +10,13 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/client_api.h"
 #include "cli/output_files.h"
 #include "cli/simulation_inputs.h"
 #include "cli/trace_file_kind.h"
 #include "formats/cluster_yaml.h"
 #include "formats/file_title.h"
 #include "formats/inputs.h"
-#include "formats/json_text.h"
 #include "formats/openb.h"
 #include "formats/workload_yaml.h"
 #include "report/text_table.h"
@@ -28,13 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-Result<void> print_json(const Json& json, Console& console) {
-  const auto text = formats::json_text(json);
-  if (!text) return tl::unexpected(text.error());
-  console.out << *text;
-  return {};
-}
 
 struct OpenFile {
   std::string name;

@@ -60,7 +60,7 @@ constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load"
                                        "queue", "node-order", "workload", "bound"};
 
 // The default of --policy is for tasks.
-std::vector<std::string> chosen_policies(const OptionValues& options) {
+std::vector<std::string> chosen_training_policies(const OptionValues& options) {
   return options.is_given("policy") ? given_training_policies(options)
                                     : std::vector<std::string>{"weir"};
 }
@@ -89,7 +89,7 @@ void check_tenants(const OptionValues& options, const std::vector<std::string>& 
                 "weir alone: the others give tenants no shares"});
 }
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_training_options(const OptionValues& options) {
   Diagnostics mistakes;
   for (const char* option : kOnlyWithTasks) {
     if (!options.is_given(option)) continue;
@@ -115,16 +115,16 @@ Diagnostics check_options(const OptionValues& options) {
   check_training_rules(options, mistakes);
   check_training_policies(options, mistakes);
   check_seeds(options, mistakes);
-  check_tenants(options, chosen_policies(options), mistakes);
-  check_parts_of_weir(options, chosen_policies(options), mistakes);
+  check_tenants(options, chosen_training_policies(options), mistakes);
+  check_parts_of_weir(options, chosen_training_policies(options), mistakes);
   check_energy(options, mistakes);
   check_outputs(options, mistakes);
   return mistakes;
 }
 
-simulate::TrainingSweepConfig sweep_config(const OptionValues& options) {
+simulate::TrainingSweepConfig training_sweep(const OptionValues& options) {
   simulate::TrainingSweepConfig config;
-  config.policies = chosen_policies(options);
+  config.policies = chosen_training_policies(options);
   config.seeds = given_training_seeds(options);
   config.training = training_rules(options);
   config.speeds = job_speeds(options);
@@ -174,7 +174,7 @@ report::ReportHeader report_header(const OptionValues& options, const TrainingSe
   fact("cluster", setup.cluster.name);
   fact("GPUs", setup.cluster.gpu_count());
   fact("traces", setup.workloads.size());
-  fact("policies", chosen_policies(options).size());
+  fact("policies", chosen_training_policies(options).size());
   fact("slot", options.text("slot"));
   return header;
 }
@@ -250,11 +250,11 @@ bool asks_for_training(const OptionValues& options) {
 
 Result<void> train_simulation_command(const OptionValues& options, Console& console) {
   if (options.flag("as-published")) return published_command(options, console);
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_training_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto setup = read_training_setup(options);
   if (!setup) return tl::unexpected(setup.error());
-  simulate::TrainingSweepConfig config = sweep_config(options);
+  simulate::TrainingSweepConfig config = training_sweep(options);
   if (setup->history) {
     if (!options.is_given("job-speed")) config.speeds.by_row = setup->history->speeds;
     config.tenants = setup->history->tenants;

@@ -96,7 +96,7 @@ std::vector<Pair> pairs_of(const ApiJson& answer) {
   return pairs;
 }
 
-Table job_table(const ApiJson& answer) {
+Table changed_jobs_table(const ApiJson& answer) {
   Table table{"",
               {{"id"},
                {"job", Align::left},
@@ -193,7 +193,7 @@ Result<std::string> chart_of(const ApiJson& side, const std::string& heading) {
 }  // namespace
 
 std::string what_if_text(const ApiJson& answer) {
-  const Table jobs = job_table(answer);
+  const Table jobs = changed_jobs_table(answer);
   std::string text = jobs.rows.empty() ? "There are no jobs.\n" : report::to_text(jobs);
   return text + "\n" + report::to_text(totals_table(answer)) + incomplete_text(answer);
 }
@@ -209,8 +209,9 @@ Result<std::string> what_if_page(const ApiJson& answer, const report::ReportHead
       "</div></div>\n",
       report::gantt_style(), *now, *then);
   return report::page(header, "What if", "",
-                      report::to_html(totals_table(answer)) + report::to_html(job_table(answer)) +
-                          charts + incomplete_text(answer),
+                      report::to_html(totals_table(answer)) +
+                          report::to_html(changed_jobs_table(answer)) + charts +
+                          incomplete_text(answer),
                       "If every job runs as it is believed to run, nothing fails and nobody else "
                       "comes.");
 }

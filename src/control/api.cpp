@@ -26,7 +26,6 @@ using transport::problem;
 using transport::Responder;
 
 constexpr std::size_t kLongestKey = 128;
-constexpr std::size_t kEntriesAtOnce = 256;
 constexpr std::size_t kMostEntriesOfAJob = 20'000;
 constexpr std::int64_t kMostEarlierRecords = 10'000;
 constexpr std::int64_t kMostJobsPerPage = 1000;
@@ -40,15 +39,8 @@ std::string digest_of(std::string_view text) {
                      adler32_z(1, bytes, text.size()), text.size());
 }
 
-// Reading it can take 240 times as much memory (formats/yaml_document.h).
-constexpr std::size_t kMostYamlBytes = std::size_t{256} << 10;
-
 Result<formats::JobDocument> read_yaml_body(std::string_view body) {
-  if (body.size() > kMostYamlBytes) {
-    return bad_input(Diagnostic{"body", 0, "content", "longer than 256 KiB",
-                                "at most 256 KiB of YAML, or the job as JSON"});
-  }
-  auto input = formats::InputFile::from_memory("body", body, kMostYamlBytes);
+  auto input = yaml_body(body, "at most 256 KiB of YAML, or the job as JSON");
   if (!input) return tl::unexpected<Error>(std::move(input.error()));
   return formats::read_one_job_yaml(std::move(*input));
 }

@@ -10,6 +10,7 @@
 #include "control/api.h"
 #include "control/api_replies.h"
 #include "control/query_reader.h"
+#include "formats/rounded_number.h"
 
 namespace weir::control {
 namespace {
@@ -21,10 +22,6 @@ double seconds_of(Time time) {
 }
 
 // A mean to three decimals: more would only make the answer longer.
-double rounded(double value) {
-  return std::round(value * 1000) / 1000;
-}
-
 // Appends `"name":[...]`, with a comma before it unless it is the first.
 template <class Rows, class Value>
 void append_column(std::string& out, std::string_view name, const Rows& rows, Value value) {
@@ -46,7 +43,7 @@ std::string history_json(std::int64_t step, const std::vector<HistoryRow>& rows)
   append_column(out, "at", rows, [](const HistoryRow& row) { return row.at; });
   const auto gauge = [&](std::string_view name, double ClusterFigures::*figure) {
     append_column(out, name, rows,
-                  [&](const HistoryRow& row) { return rounded(row.figures.*figure); });
+                  [&](const HistoryRow& row) { return formats::thousandths(row.figures.*figure); });
   };
   gauge("gpus_up", &ClusterFigures::gpus_up);
   gauge("gpus_in_use", &ClusterFigures::gpus_in_use);
@@ -95,7 +92,7 @@ void Api::overview(Request, Responder responder) {
     json["gpus"] = shown->gpus;
     json["gpus_up"] = std::llround(figures.gpus_up);
     json["gpus_in_use"] = std::llround(figures.gpus_in_use);
-    json["gpus_fragmented"] = rounded(figures.gpus_fragmented);
+    json["gpus_fragmented"] = formats::thousandths(figures.gpus_fragmented);
     json["nodes"] = shown->nodes;
     for (const ShownPhase phase : kAllPhases) {
       const std::string name{to_string(phase)};

@@ -20,6 +20,15 @@ bool is_json_body(const transport::HttpRequest& request) {
   return is_of_type(request, {"application/json"});
 }
 
+Result<formats::InputFile> yaml_body(std::string_view body, std::string expected) {
+  // Reading it can take 240 times as much memory (formats/yaml_document.h).
+  constexpr std::size_t kMostYamlBytes = std::size_t{256} << 10;
+  if (body.size() > kMostYamlBytes) {
+    return bad_input(Diagnostic{"body", 0, "content", "longer than 256 KiB", std::move(expected)});
+  }
+  return formats::InputFile::from_memory("body", body, kMostYamlBytes);
+}
+
 using transport::HttpResponse;
 
 HttpResponse json_response(int status, std::string body) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers that several routes of the API give.
+// What several routes of the API do with a body, and the answers that they give.
 #pragma once
 
 #include <initializer_list>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "domain/result.h"
+#include "formats/input_file.h"
 #include "transport/http_message.h"
 
 namespace weir::control {
@@ -16,6 +17,8 @@ namespace weir::control {
 bool is_of_type(const transport::HttpRequest& request,
                 std::initializer_list<std::string_view> types);
 bool is_json_body(const transport::HttpRequest& request);
+// A body of YAML to read; `expected` is said when it is longer than 256 KiB.
+Result<formats::InputFile> yaml_body(std::string_view body, std::string expected);
 
 transport::HttpResponse json_response(int status, std::string body);
 // 503: come back in a second.

@@ -12,15 +12,8 @@ namespace {
 
 using transport::problem;
 
-// Reading YAML can take 240 times as much memory (formats/yaml_document.h).
-constexpr std::size_t kMostYamlBytes = std::size_t{256} << 10;
-
 Result<TenantTable> read_yaml_body(std::string_view body, const Cluster& cluster) {
-  if (body.size() > kMostYamlBytes) {
-    return bad_input(Diagnostic{"body", 0, "content", "longer than 256 KiB",
-                                "at most 256 KiB of YAML, or the tenants as JSON"});
-  }
-  auto input = formats::InputFile::from_memory("body", body, kMostYamlBytes);
+  auto input = yaml_body(body, "at most 256 KiB of YAML, or the tenants as JSON");
   if (!input) return tl::unexpected<Error>(std::move(input.error()));
   return formats::read_tenants_yaml(std::move(*input), cluster);
 }

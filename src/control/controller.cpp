@@ -18,11 +18,8 @@ namespace {
 
 using Stopwatch = std::chrono::steady_clock;
 
-constexpr Duration kTick = std::chrono::seconds{1};
-constexpr Duration kForgetEvery = std::chrono::minutes{10};
 constexpr Duration kProgressEvery = std::chrono::seconds{10};
 constexpr std::size_t kMostAtOnce = 2048;
-constexpr std::size_t kMostForgotten = 5000;
 constexpr std::uint32_t kMostLosses = 5;
 // Saying "start me again" so often in a row without a step in between is no better than failing.
 constexpr std::uint32_t kMostResumesForNothing = 5;

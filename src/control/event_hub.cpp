@@ -14,7 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kHeartbeat = std::chrono::seconds{15};
 constexpr auto kSlowPoll = std::chrono::milliseconds{50};  // for watchers whose buffer is full
-constexpr std::size_t kEntriesAtOnce = 256;
 
 // What stands after `key` up to the next comma, quote or brace.
 std::string_view value_after(std::string_view line, std::string_view key) {

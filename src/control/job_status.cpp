@@ -212,7 +212,7 @@ std::string change_json(const ChangeTimes& times) {
   return out + "}";
 }
 
-std::int64_t rounded(double value) {
+std::int64_t nearest_integer(double value) {
   return std::llround(value);
 }
 
@@ -220,7 +220,7 @@ ShownCurve curve_from(const nlohmann::json& json) {
   ShownCurve curve{json.value("origin", std::string{}), {}};
   for (const auto& [gpus, rate] : json.at("rates").items()) {
     curve.rates.push_back({static_cast<std::int32_t>(std::strtol(gpus.c_str(), nullptr, 10)),
-                           IterationRate{rounded(rate.get<double>() * kMicro)}});
+                           IterationRate{nearest_integer(rate.get<double>() * kMicro)}});
   }
   std::sort(curve.rates.begin(), curve.rates.end(),
             [](const CurvePoint& a, const CurvePoint& b) { return a.gpus < b.gpus; });
@@ -230,7 +230,7 @@ ShownCurve curve_from(const nlohmann::json& json) {
 ChangeTimes change_from(const nlohmann::json& json) {
   ChangeTimes times;
   for (const ChangePart& part : kChangeParts)
-    times.*part.time = Duration{rounded(json.value(part.name, 0.0) * kNano)};
+    times.*part.time = Duration{nearest_integer(json.value(part.name, 0.0) * kNano)};
   times.is_warm = json.value("warm", false);
   return times;
 }
@@ -289,8 +289,9 @@ JobStatus status_from(const nlohmann::json& json) {
   status.losses = json.value("losses", std::uint32_t{0});
   status.iterations = json.value("iterations", std::int64_t{0});
   status.done = json.value("done", std::int64_t{0});
-  status.speed_permille = static_cast<std::int32_t>(rounded(json.value("speed", 1.0) * 1000));
-  status.rate = IterationRate{rounded(json.value("rate", 0.0) * kMicro)};
+  status.speed_permille =
+      static_cast<std::int32_t>(nearest_integer(json.value("speed", 1.0) * 1000));
+  status.rate = IterationRate{nearest_integer(json.value("rate", 0.0) * kMicro)};
   if (const auto loss = json.find("loss"); loss != json.end()) status.loss = loss->get<double>();
   if (const auto curve = json.find("curve"); curve != json.end()) status.curve = curve_from(*curve);
   if (const auto change = json.find("last_change"); change != json.end())

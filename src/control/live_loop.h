@@ -24,6 +24,11 @@ namespace weir::control {
 // The policy that gives tenants their shares.
 inline constexpr std::string_view kSharingPolicy = "weir";
 
+// How often a loop looks up when nothing happens, and how often and how much it forgets of the past.
+inline constexpr Duration kTick = std::chrono::seconds{1};
+inline constexpr Duration kForgetEvery = std::chrono::minutes{10};
+inline constexpr std::size_t kMostForgotten = 5000;
+
 struct Submission {
   formats::JobDocument document;
   std::string json;    // the document, canonical

@@ -13,7 +13,7 @@
 namespace weir::control {
 namespace {
 
-using json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 Error broken(std::string what) {
   Diagnostics details;
@@ -24,7 +24,7 @@ Error broken(std::string what) {
 
 // What the task asked for, from the detail its source gave.
 std::optional<Shape> shape_in(const JobStatus& status) {
-  const auto detail = json::parse(status.observed, nullptr, false);
+  const auto detail = SortedJson::parse(status.observed, nullptr, false);
   if (!detail.is_object()) return std::nullopt;
   const auto asked = [&](const char* name) { return detail.value(name, std::int64_t{0}); };
   Shape shape;
@@ -105,7 +105,7 @@ Result<std::vector<SeenTask>> tasks_in(StoreReader& reader) {
 }  // namespace
 
 std::string observed_nodes_json(const std::map<std::string, ObservedNode>& nodes) {
-  json all = json::array();
+  SortedJson all = SortedJson::array();
   for (const auto& [name, node] : nodes) {
     all.push_back({{"name", node.name},
                    {"pool", node.pool},
@@ -116,13 +116,13 @@ std::string observed_nodes_json(const std::map<std::string, ObservedNode>& nodes
                    {"gpus", node.gpu_count},
                    {"up", node.is_up}});
   }
-  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+  return all.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Result<std::vector<ObservedNode>> read_observed_nodes(std::string_view text) {
   try {
     std::vector<ObservedNode> nodes;
-    for (const json& entry : json::parse(text)) {
+    for (const SortedJson& entry : SortedJson::parse(text)) {
       ObservedNode node;
       node.name = entry.at("name").get<std::string>();
       node.pool = entry.at("pool").get<std::string>();
@@ -135,7 +135,7 @@ Result<std::vector<ObservedNode>> read_observed_nodes(std::string_view text) {
       nodes.push_back(std::move(node));
     }
     return nodes;
-  } catch (const json::exception& error) {
+  } catch (const SortedJson::exception& error) {
     return tl::unexpected<Error>(broken(error.what()));
   }
 }

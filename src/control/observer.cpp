@@ -13,10 +13,7 @@
 namespace weir::control {
 namespace {
 
-constexpr Duration kTick = std::chrono::seconds{1};
 constexpr Duration kKeepNodesEvery = std::chrono::seconds{10};
-constexpr Duration kForgetEvery = std::chrono::minutes{10};
-constexpr std::size_t kMostForgotten = 5000;
 constexpr std::string_view kModelsSetting = "observed_models";
 constexpr std::string_view kOnlyObserves = "this server only observes";
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/snapshot.h"
 
-#include <zlib.h>
-
 #include <array>
 #include <bit>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "control/observed_snapshot.h"
 #include "control/snapshot_bytes.h"
+#include "control/store_log.h"
 
 namespace weir::control {
 namespace {
@@ -44,11 +43,6 @@ constexpr std::uint8_t kIsReady = 0x10;
 constexpr std::uint8_t kIsAtRisk = 0x20;
 constexpr std::uint8_t kIsProvisional = 0x40;
 constexpr std::uint8_t kHasMore = 0x80;  // more than what is kept of a job that is over
-
-std::uint32_t checksum_of(std::string_view bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
 
 std::array<char, kChecksumBytes> as_bytes(std::uint32_t checksum) {
   std::array<char, kChecksumBytes> bytes{};

@@ -173,6 +173,9 @@ struct RawEntry {
 };
 
 // One thread at a time. Sees what is committed.
+// How many entries whoever follows the log reads at once.
+inline constexpr std::size_t kEntriesAtOnce = 256;
+
 class StoreReader {
  public:
   static Result<std::unique_ptr<StoreReader>> open(const StoreOptions& options);

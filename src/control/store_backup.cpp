@@ -13,8 +13,8 @@
 namespace weir::control {
 namespace {
 
-tl::unexpected<Error> refused(const std::filesystem::path& file, std::string found,
-                              std::string expected) {
+tl::unexpected<Error> refused_backup(const std::filesystem::path& file, std::string found,
+                                     std::string expected) {
   return bad_input(Diagnostic{file.string(), 0, "backup", std::move(found), std::move(expected)});
 }
 
@@ -74,19 +74,20 @@ Result<void> back_up(const StoreOptions& options, const std::filesystem::path& t
                      std::string_view id_of_copy) {
   std::error_code error;
   if (std::filesystem::exists(to, error))
-    return refused(to, "an existing file", "a name that is not used yet");
+    return refused_backup(to, "an existing file", "a name that is not used yet");
   std::filesystem::path partial = to;
   partial += ".partial";
   remove_partial(partial);
   const int descriptor = ::open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) return refused(to, "not writable", "a folder in which files can be made");
+  if (descriptor < 0)
+    return refused_backup(to, "not writable", "a folder in which files can be made");
   ::close(descriptor);
   auto written = write_copy(options, partial, id_of_copy);
   // A link, not a rename: it never replaces a file that has appeared meanwhile.
   if (written) std::filesystem::create_hard_link(partial, to, error);
   remove_partial(partial);
   if (!written) return written;
-  if (error) return refused(to, error.message(), "a name that can be used");
+  if (error) return refused_backup(to, error.message(), "a name that can be used");
   sync_folder(to);
   return {};
 }

@@ -59,8 +59,8 @@ std::optional<CommittedMark> mark_in(std::string_view line) {
   return CommittedMark{std::string{store}, *entry, *chain};
 }
 
-tl::unexpected<Error> refused(const std::filesystem::path& file, std::string found,
-                              std::string expected) {
+tl::unexpected<Error> lock_refused(const std::filesystem::path& file, std::string found,
+                                   std::string expected) {
   Diagnostics details;
   details.add({file.string(), 0, "lock", std::move(found), std::move(expected)});
   return tl::unexpected{Error{ErrorCode::unavailable, std::move(details)}};
@@ -91,12 +91,13 @@ Result<StoreLock> StoreLock::take(const std::filesystem::path& store) {
   StoreLock lock;
   lock.descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock.descriptor_ < 0)
-    return refused(file, std::strerror(errno), "a folder in which files can be made");
+    return lock_refused(file, std::strerror(errno), "a folder in which files can be made");
   if (!try_lock(lock.descriptor_)) {
-    if (errno != EWOULDBLOCK) return refused(file, std::strerror(errno), "a lock on the file");
+    if (errno != EWOULDBLOCK) return lock_refused(file, std::strerror(errno), "a lock on the file");
     const auto pid = number_after(read_line(lock.descriptor_), "pid");
-    return refused(file, pid ? fmt::format("held by process {}", *pid) : "held by another process",
-                   "no other weir to use this store; stop that one, or choose another file");
+    return lock_refused(file,
+                        pid ? fmt::format("held by process {}", *pid) : "held by another process",
+                        "no other weir to use this store; stop that one, or choose another file");
   }
   lock.found_ = mark_in(read_line(lock.descriptor_));
   const CommittedMark kept = lock.found_.value_or(CommittedMark{"none", 0, 0});

@@ -17,7 +17,7 @@ struct ForgetStatements {
       delete_document, delete_job, delete_entries_of_job, delete_progress;
 };
 
-Result<ForgetStatements> prepare_statements(SqliteConnection& connection) {
+Result<ForgetStatements> prepare_to_forget(SqliteConnection& connection) {
   ForgetStatements all;
   const std::pair<SqliteStatement*, const char*> texts[] = {
       {&all.rows,
@@ -81,7 +81,7 @@ Result<Forgotten> forget_before(SqliteConnection& connection, const LogEnds& end
   Forgotten forgotten{{}, {}, ends.before, ends.link_before};
   auto covered = connection.integer("SELECT coalesce(min(entry), 0) FROM snapshots");
   if (!covered) return tl::unexpected{std::move(covered).error()};
-  auto statements = prepare_statements(connection);
+  auto statements = prepare_to_forget(connection);
   if (!statements) return tl::unexpected{std::move(statements).error()};
   const auto failure = [&] { return tl::unexpected{connection.error("forget")}; };
 

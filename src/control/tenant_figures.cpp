@@ -7,6 +7,7 @@
 
 #include "domain/tenant_shares.h"
 #include "formats/quantity_text.h"
+#include "formats/rounded_number.h"
 
 namespace weir::control {
 namespace {
@@ -25,10 +26,6 @@ void add_jobs(ShownTenants& shown, const schedule::TrainingState& state,
   }
 }
 
-double rounded(double value) {
-  return std::round(value * 1e4) / 1e4;
-}
-
 }  // namespace
 
 ShownTenants tenant_figures(const schedule::TrainingState& state, const Cluster& cluster,
@@ -43,7 +40,7 @@ ShownTenants tenant_figures(const schedule::TrainingState& state, const Cluster&
     if (tenant.parent != kNoParent)
       figures.parent = table.tenants[static_cast<std::size_t>(tenant.parent)].name;
     figures.weight = tenant.weight;
-    figures.share_of_weight = rounded(shares[i]);
+    figures.share_of_weight = formats::ten_thousandths(shares[i]);
     for (const schedule::PoolState& pool : state.pools) {
       const TenantQuota quota = tenant.quota_in(pool.pool->id);
       figures.pools.push_back(
@@ -63,7 +60,7 @@ ShownTenants tenant_figures(const schedule::TrainingState& state, const Cluster&
     }
   }
   for (std::size_t i = 0; i < table.tenants.size(); ++i) {
-    if (all_used > 0) shown.tenants[i].share_of_use = rounded(used[i] / all_used);
+    if (all_used > 0) shown.tenants[i].share_of_use = formats::ten_thousandths(used[i] / all_used);
     for (TenantInPool& pool : shown.tenants[i].pools)
       pool.borrowed = std::max(0, pool.gpus - pool.guaranteed);
   }

@@ -14,5 +14,6 @@ using Mebibytes = Quantity<struct MebibytesTag, std::int64_t>;  // main memory
 using MilliGpu = Quantity<struct MilliGpuTag, std::int64_t>;    // 1000 = one whole GPU
 
 inline constexpr MilliGpu kWholeGpu{1000};
+inline constexpr std::int64_t kMicroPerMilli = 1000;
 
 }  // namespace weir

@@ -22,19 +22,16 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::array<std::string_view, 2> kTopKeys{"cluster", "nodes"};
-constexpr std::array<std::string_view, 1> kClusterKeys{"name"};
+constexpr std::array<std::string_view, 2> kClusterFileKeys{"cluster", "nodes"};
 constexpr std::array<std::string_view, 8> kNodeKeys{"name",   "count", "pool",  "cpus",
                                                     "memory", "gpus",  "model", "rack"};
-constexpr std::string_view kCpuPool = "cpu";
-
 class ClusterReader {
  public:
   explicit ClusterReader(const YamlDocument& document) : document_{document} {}
 
   Result<Cluster> read() {
     cluster_.name = file_title(document_.name());
-    const YamlFields top{document_, document_.root(), "file", kTopKeys, mistakes_};
+    const YamlFields top{document_, document_.root(), "file", kClusterFileKeys, mistakes_};
     if (top.is_usable()) {
       read_name(top);
       read_nodes(top);
@@ -47,7 +44,7 @@ class ClusterReader {
   void read_name(const YamlFields& top) {
     const auto value = top.find("cluster");
     if (!value) return;
-    const YamlFields fields{document_, *value, "cluster", kClusterKeys, mistakes_};
+    const YamlFields fields{document_, *value, "cluster", kNamingKeys, mistakes_};
     if (const auto name = fields.get("name", kPlainNameRule, plain_name)) cluster_.name = *name;
   }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kTopKeys{"traces", "policies", "seeds"};
+constexpr std::array<std::string_view, 3> kComparisonKeys{"traces", "policies", "seeds"};
 constexpr std::array<std::string_view, 4> kTraceKeys{"jobs", "cluster", "curves", "slot"};
 constexpr std::string_view kData = "${WEIR_DATA}";
 constexpr std::size_t kMostTraces = 1000;
@@ -47,7 +47,7 @@ class ComparisonReader {
       : document_{document}, surroundings_{surroundings} {}
 
   Result<Comparison> read() {
-    const YamlFields top{document_, document_.root(), "file", kTopKeys, mistakes_};
+    const YamlFields top{document_, document_.root(), "file", kComparisonKeys, mistakes_};
     if (top.is_usable()) {
       read_traces(top);
       read_policies(top);

@@ -23,7 +23,11 @@ inline constexpr std::int32_t kMostReplicas = 10'000;
 inline constexpr std::int32_t kMostGpusPerJob = 65'536;
 inline constexpr std::int64_t kMostGlobalBatch = 1'000'000'000;
 inline constexpr std::int64_t kMostIterations = 10'000'000'000;
+inline constexpr std::uint64_t kMaxTableBytes = std::uint64_t{16} << 20;  // of one model
 inline constexpr IterationRate kMostRate{1'000'000'000'000};  // a million iterations per second
+
+// Of training plans and of the operators they are made from.
+inline constexpr double kMostMebibytes = 1e9;
 
 // Of a YAML file, where one line can stand for many nodes or jobs.
 inline constexpr std::size_t kMostNodes = 1'000'000;

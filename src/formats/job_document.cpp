@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
+#include "domain/digits.h"
+#include "domain/whole_numbers.h"
 #include "formats/input_ranges.h"
 #include "formats/job_fields.h"
 #include "formats/job_tree.h"
@@ -21,8 +22,6 @@
 
 namespace weir::formats {
 namespace {
-
-using Node = JobTree::Node;
 
 constexpr std::array<std::string_view, 26> kFields{
     "name",       "tenant",   "priority",   "command",    "directory",     "environment",
@@ -40,10 +39,7 @@ constexpr std::string_view kModelRule =
     "a name of 1 to 253 bytes, UTF-8 without spaces and control characters";
 constexpr std::string_view kCommandRule =
     "the program and its arguments, such as [python3, train.py], or one text for the shell";
-constexpr std::string_view kDeadlineRule =
-    "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
-    "2026-11-15T09:00:00Z";
-constexpr std::string_view kDurationRule = "a duration of more than 0s, up to 36525d, such as 30m";
+constexpr std::string_view kRunTimeRule = "a duration of more than 0s, up to 36525d, such as 30m";
 constexpr std::string_view kProgressLineRule =
     "a line of its output with {step} for the number, such as \"step {step} loss {loss}\"";
 constexpr std::array<std::string_view, 3> kRankNames{"one", "per-gpu", "torchrun"};
@@ -54,18 +50,24 @@ constexpr std::int64_t kBytesPerMebibyte = std::int64_t{1} << 20;
 bool is_word_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 // What a process can be given, and JSON can say.
 bool is_argument_text(std::string_view text) {
   return text.find('\0') == std::string_view::npos && is_utf8(text);
 }
-bool is_power_of_two(std::int64_t number) {
-  return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number));
-}
 
 }  // namespace
+
+std::optional<bool> parse_truth(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return std::nullopt;
+}
+
+std::optional<DeadlineKind> parse_deadline_kind(std::string_view text) {
+  if (text == "hard") return DeadlineKind::hard;
+  if (text == "soft") return DeadlineKind::soft;
+  return std::nullopt;
+}
 
 bool is_tenant_name(std::string_view text) {
   const auto is_allowed = [](char c) { return is_word_character(c) || c == '-' || c == '.'; };
@@ -120,18 +122,6 @@ auto text_that(Test test) {
   };
 }
 
-std::optional<bool> parse_truth(std::string_view text) {
-  if (text == "true") return true;
-  if (text == "false") return false;
-  return std::nullopt;
-}
-
-std::optional<DeadlineKind> parse_kind(std::string_view text) {
-  if (text == "hard") return DeadlineKind::hard;
-  if (text == "soft") return DeadlineKind::soft;
-  return std::nullopt;
-}
-
 std::optional<JobDocument::Deadline> parse_deadline(std::string_view text) {
   if (const auto duration = parse_duration(text)) {
     if (*duration <= Duration{0} || *duration > kLongest) return std::nullopt;
@@ -145,7 +135,7 @@ std::optional<JobDocument::Deadline> parse_deadline(std::string_view text) {
 // Reads one job. Everything that is wrong is noted; the document is of use only when nothing is.
 class JobReader {
  public:
-  JobReader(const JobTree& tree, const Node& map, std::span<const std::string_view> keys,
+  JobReader(const JobTree& tree, const JobNode& map, std::span<const std::string_view> keys,
             Diagnostics& mistakes)
       : fields_{tree, map, keys, mistakes} {}
 
@@ -173,14 +163,14 @@ class JobReader {
 
  private:
   void read_command() {
-    const Node* const node = fields_.find("command");
+    const JobNode* const node = fields_.find("command");
     if (node == nullptr) return fields_.reject("command", kCommandRule);
     std::vector<std::string>& command = job_.launch.command;
     if (JobTree::is_text(*node) && !node->text.empty()) {
       if (!is_argument(*node, "command")) return;
       command = {"/bin/sh", "-c", std::string{node->text}};
     } else if (node->kind == JobTree::Kind::list) {
-      for (const Node* item : fields_.tree().children(*node)) {
+      for (const JobNode* item : fields_.tree().children(*node)) {
         if (!is_argument(*item, fmt::format("command[{}]", command.size()))) return;
         command.emplace_back(item->text);
       }
@@ -198,7 +188,7 @@ class JobReader {
     }
   }
 
-  bool is_argument(const Node& node, std::string field) const {
+  bool is_argument(const JobNode& node, std::string field) const {
     if (JobTree::is_text(node) && is_argument_text(node.text)) return true;
     fields_.note(node, std::move(field), JobTree::describe(node),
                  "UTF-8 text without NUL (in JSON in quotes)");
@@ -216,7 +206,7 @@ class JobReader {
   }
 
   void read_environment() {
-    const Node* const node = fields_.find("environment");
+    const JobNode* const node = fields_.find("environment");
     if (node == nullptr) return;
     if (node->kind != JobTree::Kind::map) {
       return fields_.reject("environment", "a map, such as {LR: \"0.1\"}");
@@ -228,7 +218,7 @@ class JobReader {
     }
     std::map<std::string_view, std::string_view> sorted;
     std::size_t bytes = 0;
-    for (const Node* entry : entries) {
+    for (const JobNode* entry : entries) {
       const std::string field = fmt::format("environment.{}", shortened(entry->key));
       if (!is_environment_name(entry->key)) {
         fields_.note(*entry, "environment",
@@ -273,7 +263,7 @@ class JobReader {
   }
 
   void read_throughput() {
-    const Node* const node = fields_.find("throughput");
+    const JobNode* const node = fields_.find("throughput");
     if (node == nullptr) return;
     const auto points = fields_.tree().children(*node);
     if (node->kind != JobTree::Kind::map || points.empty()) {
@@ -281,7 +271,7 @@ class JobReader {
                             "a map of GPUs to iterations per second, such as {1: 2.5, 2: 4.8}");
     }
     std::vector<CurvePoint> curve;
-    for (const Node* point : points) {
+    for (const JobNode* point : points) {
       const std::string field = fmt::format("throughput.{}", shortened(point->key));
       const auto size = parse_count(point->key);
       if (!size || !is_power_of_two(*size) || *size > kMostGpusPerJob) {
@@ -309,7 +299,7 @@ class JobReader {
       const auto duration = parse_duration(text);
       return duration && *duration > Duration{0} && *duration <= kLongest ? duration : std::nullopt;
     };
-    job_.duration = fields_.get("duration", JobTree::is_text, kDurationRule, is_usable);
+    job_.duration = fields_.get("duration", JobTree::is_text, kRunTimeRule, is_usable);
     if (job_.is_training && fields_.has("duration")) {
       fields_.reject("duration", "no duration, because iterations says how much there is to do");
     }
@@ -329,8 +319,8 @@ class JobReader {
   }
 
   void read_deadline() {
-    const auto deadline = fields_.get("deadline", JobTree::is_text, kDeadlineRule, parse_deadline);
-    const auto kind = fields_.get("kind", JobTree::is_text, "hard or soft", parse_kind);
+    const auto deadline = fields_.get("deadline", JobTree::is_text, kTimeRule, parse_deadline);
+    const auto kind = fields_.get("kind", JobTree::is_text, "hard or soft", parse_deadline_kind);
     if (!fields_.has("deadline")) {
       if (kind) fields_.reject("kind", "no kind, because there is no deadline");
       return;
@@ -419,17 +409,17 @@ class JobReader {
   }
 
   void read_warm_start() {
-    const Node* const node = fields_.find("warm_start");
+    const JobNode* const node = fields_.find("warm_start");
     if (node == nullptr) return;
     const auto modules = fields_.tree().children(*node);
-    const auto is_module = [](const Node* item) {
+    const auto is_module = [](const JobNode* item) {
       return JobTree::is_text(*item) && is_module_name(item->text);
     };
     if (node->kind != JobTree::Kind::list || modules.empty() || modules.size() > kMostModules ||
         !std::all_of(modules.begin(), modules.end(), is_module)) {
       return fields_.reject("warm_start", "1 to 16 modules of Python to import, such as [torch]");
     }
-    for (const Node* item : modules) job_.launch.warm_start.emplace_back(item->text);
+    for (const JobNode* item : modules) job_.launch.warm_start.emplace_back(item->text);
     const std::vector<std::string>& command = job_.launch.command;
     if (command.empty()) return;  // noted
     const std::string_view program = command.front();
@@ -471,11 +461,11 @@ class FileReader {
   explicit FileReader(const JobTree& tree) : tree_{tree} {}
 
   Result<std::vector<JobDocument>> read() {
-    const Node& root = tree_.root();
+    const JobNode& root = tree_.root();
     const auto members = tree_.children(root);
     const bool is_list = root.kind == JobTree::Kind::map && !members.empty() &&
                          std::any_of(members.begin(), members.end(),
-                                     [](const Node* each) { return each->key == "jobs"; });
+                                     [](const JobNode* each) { return each->key == "jobs"; });
     if (is_list) {
       read_list(root);
     } else {
@@ -486,22 +476,22 @@ class FileReader {
   }
 
  private:
-  void read_list(const Node& root) {
+  void read_list(const JobNode& root) {
     const JobFields top{tree_, root, kFileFields, mistakes_};
-    const Node& list = *top.find("jobs");
+    const JobNode& list = *top.find("jobs");
     const auto items = tree_.children(list);
     if (list.kind != JobTree::Kind::list || items.empty()) {
       return top.reject("jobs",
                         "a list of jobs, such as - {name: bert, command: [python3, "
                         "train.py]}");
     }
-    for (const Node* item : items) {
+    for (const JobNode* item : items) {
       if (mistakes_.full()) return;
       read_job(*item);
     }
   }
 
-  void read_job(const Node& node) {
+  void read_job(const JobNode& node) {
     JobReader reader{tree_, node, kFields, mistakes_};
     if (!reader.is_usable()) return;
     const JobFields& fields = reader.fields();
@@ -620,7 +610,7 @@ Result<JobDocument> read_one_job_yaml(InputFile input) {
   const auto document = YamlDocument::read(std::move(input));
   if (!document) return tl::unexpected(document.error());
   const JobTree tree = JobTree::from_yaml(*document);
-  for (const Node* member : tree.children(tree.root())) {
+  for (const JobNode* member : tree.children(tree.root())) {
     const bool is_several = member->key == "jobs" || member->key == "count";
     if (tree.root().kind != JobTree::Kind::map || !is_several) continue;
     return bad_input(Diagnostic{tree.source_name(), member->line, std::string{member->key},

@@ -94,6 +94,13 @@ struct JobDocument {
   friend bool operator==(const JobDocument&, const JobDocument&) = default;
 };
 
+// What files of jobs write in the same way: true or false, hard or soft, and times.
+std::optional<bool> parse_truth(std::string_view text);
+std::optional<DeadlineKind> parse_deadline_kind(std::string_view text);
+inline constexpr std::string_view kTimeRule =
+    "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
+    "2026-11-15T09:00:00Z";
+
 // What a job and a token may name as theirs.
 bool is_tenant_name(std::string_view text);
 inline constexpr std::string_view kTenantRule =

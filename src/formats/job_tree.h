@@ -67,4 +67,6 @@ class JobTree {
   std::deque<std::string> unescaped_;
 };
 
+using JobNode = JobTree::Node;
+
 }  // namespace weir::formats

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 
+#include "domain/digits.h"
 #include "formats/json_string.h"
 
 namespace weir::formats {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 unsigned char byte(char c) {
   return static_cast<unsigned char>(c);

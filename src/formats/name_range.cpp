@@ -6,11 +6,11 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::size_t kMostDigits = 9;
+constexpr std::size_t kMostRangeDigits = 9;
 
 // The digits as a number, if there are not too many.
 std::optional<std::int64_t> number_in(std::string_view digits) {
-  return digits.size() <= kMostDigits ? parse_count(digits) : std::nullopt;
+  return digits.size() <= kMostRangeDigits ? parse_count(digits) : std::nullopt;
 }
 
 std::size_t fixed_digits(std::string_view first) {
@@ -66,7 +66,8 @@ std::optional<NameRange> range_beginning_with(std::string_view name) {
 
 bool extend(NameRange& range, std::string_view name) {
   const std::string next = padded(range.last + 1, range.digits);
-  if (next.size() > kMostDigits || (range.digits > 0 && next.size() > range.digits)) return false;
+  if (next.size() > kMostRangeDigits || (range.digits > 0 && next.size() > range.digits))
+    return false;
   if (range.prefix + next + range.suffix != name) return false;
   ++range.last;
   return true;

@@ -16,19 +16,19 @@
 
 #include "domain/nearest_name.h"
 #include "formats/csv.h"
+#include "formats/input_ranges.h"
 #include "formats/plain_name.h"
 #include "formats/quantity_text.h"
 
 namespace weir::formats {
 namespace {
 
-constexpr std::uint64_t kMaxTableBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMaxProfileBytes = std::uint64_t{256} << 20;
 constexpr std::int64_t kMostOps = 1'000'000;
 constexpr std::int64_t kMostMicrobatch = 65'536;
 constexpr int kMostTp = 64;
-constexpr std::int64_t kMostGpus = 65'536;
+constexpr std::int64_t kMostCollectiveGpus = 65'536;
 constexpr double kMostMicroseconds = 1e9;
-constexpr double kMostMebibytes = 1e9;
 constexpr double kMostMilliseconds = 1e12;  // of a collective; the public tables have 1e9
 constexpr double kMostBandwidth = 1e6;
 constexpr std::size_t kMostNamesShown = 30;
@@ -317,7 +317,7 @@ void read_collectives(InputFile input, OpProfile& profile, const ProfileName& na
   while (table.next()) {
     if (!is_of(table, name)) continue;
     const auto kind = table.choice(kCollective, kCollectiveNames);
-    const auto gpus = table.integer(kGpus, 1, kMostGpus);
+    const auto gpus = table.integer(kGpus, 1, kMostCollectiveGpus);
     const auto data = table.integer(kCollectiveData, 0, static_cast<std::int64_t>(kMostMebibytes));
     const auto time = number(table, kCollectiveTime, kMostMilliseconds);
     if (!kind || !gpus || !data || !time) continue;
@@ -361,7 +361,7 @@ std::optional<std::filesystem::path> table_path(const std::filesystem::path& fol
 }
 
 Result<InputFile> open_table(const std::filesystem::path& folder, std::string_view title) {
-  if (const auto path = table_path(folder, title)) return InputFile::open(*path, kMaxTableBytes);
+  if (const auto path = table_path(folder, title)) return InputFile::open(*path, kMaxProfileBytes);
   return bad_input(Diagnostic{folder.string(), 0, fmt::format("{}.csv", title), "",
                               fmt::format("{0}.csv or {0}.csv.gz in the folder", title)});
 }

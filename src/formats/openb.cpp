@@ -58,8 +58,6 @@ constexpr std::array<CsvColumn, 9> kTaskColumns{{
     {"scheduled_time", false},
 }};
 
-constexpr std::string_view kCpuPool = "cpu";
-
 class NodeListReader {
  public:
   explicit NodeListReader(InputFile input) : table_{std::move(input), kNodeColumns} {}

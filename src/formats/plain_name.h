@@ -19,6 +19,9 @@ inline constexpr std::string_view kNodeNameRule =
 inline constexpr std::string_view kModelNameRule =
     "a model name of 1 to 253 bytes, UTF-8 without control characters or |";
 
+// Of nodes without GPUs, unless the file names another pool.
+inline constexpr std::string_view kCpuPool = "cpu";
+
 bool is_plain_name(std::string_view text);
 bool is_node_name(std::string_view text);
 // Model names are joined by | in the openb lists.

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "domain/whole_numbers.h"
 #include "formats/csv.h"
 #include "formats/file_title.h"
 #include "formats/input_ranges.h"
@@ -20,7 +21,6 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::uint64_t kMaxTableBytes = std::uint64_t{16} << 20;
 constexpr std::string_view kPlacements = "_placements";
 constexpr std::string_view kScalability = "_scalability";
 constexpr std::int32_t kGpusPerNode = 4;
@@ -35,10 +35,6 @@ constexpr std::array<CsvColumn, 5> kScalabilityColumns{{{"num_nodes", true},
                                                         {"local_bsz", true},
                                                         {"step_time", true},
                                                         {"sync_time", true}}};
-
-constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // As few nodes as possible.
 ReplicasByNode compact(std::int32_t gpus) {
@@ -125,7 +121,7 @@ std::optional<ReplicasByNode> parse_spread(CsvTable& table) {
   return spread(*replicas, *nodes);
 }
 
-tl::unexpected<Error> bad_folder(const std::filesystem::path& folder, std::string found) {
+tl::unexpected<Error> no_profile_folder(const std::filesystem::path& folder, std::string found) {
   return bad_input(Diagnostic{folder.string(), 0, "folder", std::move(found),
                               "a folder with <model>_placements.csv and <model>_scalability.csv"});
 }
@@ -169,9 +165,9 @@ std::optional<Duration> PolluxProfile::iteration_time(const ReplicasByNode& plac
   const ByLocalBatch& times = found->second;
   std::int64_t replicas = 0;
   for (const std::int32_t on_node : placement) replicas += on_node;
-  const std::int64_t per_replica = divided_up(global_batch, replicas);
-  const std::int64_t steps = divided_up(per_replica, times.rbegin()->first);
-  const std::int64_t local = divided_up(per_replica, steps);
+  const std::int64_t per_replica = divide_up(global_batch, replicas);
+  const std::int64_t steps = divide_up(per_replica, times.rbegin()->first);
+  const std::int64_t local = divide_up(per_replica, steps);
   const auto above = times.lower_bound(local);
   if (above->first != local && above == times.begin()) return std::nullopt;
   StepTime time = above->second;
@@ -239,17 +235,17 @@ Result<void> read_scalability(InputFile input, PolluxProfile& profile) {
 Result<PolluxProfiles> read_pollux_profiles(const std::filesystem::path& directory) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error))
-    return bad_folder(directory, "not a folder");
+    return no_profile_folder(directory, "not a folder");
   std::vector<std::filesystem::path> files;
   std::filesystem::directory_iterator at{directory, error};
   for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
     if (is_csv_name(at->path().filename().string())) files.push_back(at->path());
   }
-  if (error) return bad_folder(directory, "unreadable: " + error.message());
+  if (error) return no_profile_folder(directory, "unreadable: " + error.message());
   std::sort(files.begin(), files.end());
   const auto placements = tables_of(files, kPlacements);
   const auto scalability = tables_of(files, kScalability);
-  if (placements.empty()) return bad_folder(directory, "without any _placements.csv");
+  if (placements.empty()) return no_profile_folder(directory, "without any _placements.csv");
   PolluxProfiles profiles;
   Error failure{ErrorCode::bad_input, {}};
   for (const auto& [model, path] : placements) {

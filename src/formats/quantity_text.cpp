@@ -5,6 +5,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "domain/digits.h"
+
 namespace weir::formats {
 namespace {
 
@@ -42,17 +44,6 @@ std::int64_t power_of_ten(int exponent) {
   std::int64_t power = 1;
   for (int i = 0; i < exponent; ++i) power *= 10;
   return power;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool all_digits(std::string_view text) {
-  for (const char c : text) {
-    if (!is_digit(c)) return false;
-  }
-  return !text.empty();
 }
 
 // 2.5 of a unit that has `unit` small units; nothing unless that is a whole number of them.

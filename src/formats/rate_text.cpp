@@ -6,14 +6,15 @@
 #include <string>
 #include <system_error>
 
+#include "domain/digits.h"
 #include "formats/input_ranges.h"
 
 namespace weir::formats {
 namespace {
 
 constexpr int kMicroDecimals = 6;
-constexpr int kLargestExponent = 1000;    // no program prints a larger one
-constexpr std::int64_t kMostDigits = 18;  // of micro-iterations: fits 64 bits
+constexpr int kLargestExponent = 1000;        // no program prints a larger one
+constexpr std::int64_t kMostRateDigits = 18;  // of micro-iterations: fits 64 bits
 
 // "e-02" is -2, "" is 0.
 std::optional<int> parse_exponent(std::string_view text) {
@@ -28,10 +29,6 @@ std::optional<int> parse_exponent(std::string_view text) {
     return std::nullopt;
   }
   return value;
-}
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -56,7 +53,7 @@ std::optional<RateText> parse_rate(std::string_view text) {
   digits.erase(0, digits.find_first_not_of('0'));
   if (digits.empty()) return RateText{IterationRate{0}, true};
   const std::int64_t kept = static_cast<std::int64_t>(digits.size()) + shift;
-  if (kept > kMostDigits) return std::nullopt;
+  if (kept > kMostRateDigits) return std::nullopt;
   std::int64_t micro = 0;
   for (std::int64_t i = 0; i < kept; ++i) {
     const auto at = static_cast<std::size_t>(i);

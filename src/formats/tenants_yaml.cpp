@@ -22,17 +22,15 @@
 namespace weir::formats {
 namespace {
 
-using Node = JobTree::Node;
-
-constexpr std::array<std::string_view, 3> kTopKeys{"half_life", "lease", "tenants"};
+constexpr std::array<std::string_view, 3> kTenantFileKeys{"half_life", "lease", "tenants"};
 constexpr std::array<std::string_view, 5> kTenantKeys{"name", "guaranteed", "maximum", "weight",
                                                       "tenants"};
 constexpr std::string_view kListRule =
     "a list of tenants, such as - {name: research, guaranteed: 16}; [] for none";
-constexpr std::string_view kTimeRule = "a duration from 1s to 366d, such as 24h";
+constexpr std::string_view kTimeSpanRule = "a duration from 1s to 366d, such as 24h";
 constexpr int kMostLevels = 16;
 constexpr int kMaxDepth = 2 + 2 * kMostLevels;  // a list and a map each; GPUs by pool in the last
-constexpr std::int64_t kMostGpus = 1'000'000'000;
+constexpr std::int64_t kMostTenantGpus = 1'000'000'000;
 constexpr std::int64_t kLargestWeight = 1'000'000;
 
 std::optional<Duration> parse_time_span(std::string_view text) {
@@ -45,7 +43,7 @@ std::optional<Duration> parse_time_span(std::string_view text) {
 // GPUs by pool as they are written, each with its place.
 struct GivenGpus {
   std::int64_t gpus = 0;
-  const Node* node = nullptr;
+  const JobNode* node = nullptr;
 };
 using GpusByPool = std::map<PoolIndex, GivenGpus>;
 
@@ -59,12 +57,12 @@ class TenantsReader {
   }
 
   Result<TenantTable> read() {
-    const JobFields top{tree_, tree_.root(), kTopKeys, mistakes_, "file"};
+    const JobFields top{tree_, tree_.root(), kTenantFileKeys, mistakes_, "file"};
     if (top.is_usable()) {
-      table_.half_life = top.get("half_life", JobTree::is_text, kTimeRule, parse_time_span)
+      table_.half_life = top.get("half_life", JobTree::is_text, kTimeSpanRule, parse_time_span)
                              .value_or(table_.half_life);
       table_.lease =
-          top.get("lease", JobTree::is_text, kTimeRule, parse_time_span).value_or(table_.lease);
+          top.get("lease", JobTree::is_text, kTimeSpanRule, parse_time_span).value_or(table_.lease);
       if (!top.has("tenants")) top.reject("tenants", kListRule);
       read_list(top, kNoParent);
     }
@@ -74,10 +72,10 @@ class TenantsReader {
 
  private:
   void read_list(const JobFields& fields, std::int32_t parent) {
-    const Node* const list = fields.find("tenants");
+    const JobNode* const list = fields.find("tenants");
     if (list == nullptr) return;
     if (list->kind != JobTree::Kind::list) return fields.reject("tenants", kListRule);
-    for (const Node* item : tree_.children(*list)) {
+    for (const JobNode* item : tree_.children(*list)) {
       if (mistakes_.full()) return;
       if (table_.tenants.size() == kMostTenants) {
         return fields.note(*item, "tenants", "more", fmt::format("at most {}", kMostTenants));
@@ -87,7 +85,7 @@ class TenantsReader {
     }
   }
 
-  void read_tenant(const JobFields& fields, const Node& node, std::int32_t parent) {
+  void read_tenant(const JobFields& fields, const JobNode& node, std::int32_t parent) {
     Tenant tenant;
     tenant.parent = parent;
     tenant.name = read_name(fields, node);
@@ -106,7 +104,7 @@ class TenantsReader {
     read_list(fields, index);
   }
 
-  std::string read_name(const JobFields& fields, const Node& node) {
+  std::string read_name(const JobFields& fields, const JobNode& node) {
     const auto parse = [](std::string_view text) -> std::optional<std::string_view> {
       return is_tenant_name(text) ? std::optional{text} : std::nullopt;
     };
@@ -121,7 +119,7 @@ class TenantsReader {
 
   // Nothing when something is wrong, which is noted.
   std::optional<GpusByPool> read_gpus(const JobFields& fields, std::string_view key) {
-    const Node* const node = fields.find(key);
+    const JobNode* const node = fields.find(key);
     if (node == nullptr) return GpusByPool{};
     if (node->kind == JobTree::Kind::map) return read_gpus_by_pool(fields, key, *node);
     if (gpus_.size() != 1) {
@@ -135,10 +133,10 @@ class TenantsReader {
   }
 
   std::optional<GpusByPool> read_gpus_by_pool(const JobFields& fields, std::string_view key,
-                                              const Node& map) {
+                                              const JobNode& map) {
     GpusByPool found;
     const std::size_t mistakes_before = mistakes_.total();
-    for (const Node* node : tree_.children(map)) {
+    for (const JobNode* node : tree_.children(map)) {
       const auto pool = pool_named(node->key);
       if (!pool) {
         fields.note(*node, std::string{key}, node->key.empty() ? "no name" : shortened(node->key),
@@ -205,7 +203,7 @@ class TenantsReader {
   }
 
   std::int64_t most(std::string_view key, PoolIndex pool) const {
-    return key == "guaranteed" ? gpus_.at(pool) : kMostGpus;
+    return key == "guaranteed" ? gpus_.at(pool) : kMostTenantGpus;
   }
   std::optional<PoolIndex> pool_named(std::string_view name) const {
     for (const auto& [pool, gpus] : gpus_) {

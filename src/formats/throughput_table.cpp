@@ -24,7 +24,6 @@ namespace weir::formats {
 namespace {
 
 constexpr std::string_view kBatchColumn = "global_batch_size";
-constexpr std::uint64_t kMaxTableBytes = std::uint64_t{16} << 20;
 
 bool is_nan(std::string_view text) {
   const auto is = [](char c, char lower) { return c == lower || c == lower - 'a' + 'A'; };
@@ -172,7 +171,7 @@ class TableReader {
   Tables tables_;
 };
 
-tl::unexpected<Error> bad_folder(const std::filesystem::path& folder, std::string found) {
+tl::unexpected<Error> no_table_folder(const std::filesystem::path& folder, std::string found) {
   return bad_input(Diagnostic{folder.string(), 0, "folder", std::move(found),
                               "a folder with throughput tables, one <model>.csv per model"});
 }
@@ -185,8 +184,8 @@ bool is_table_name(const std::string& name) {
 Result<std::vector<std::filesystem::path>> tables_in(const std::filesystem::path& folder) {
   std::error_code error;
   const auto status = std::filesystem::status(folder, error);
-  if (status.type() == std::filesystem::file_type::not_found) return bad_folder(folder, "");
-  if (!std::filesystem::is_directory(status)) return bad_folder(folder, "not a folder");
+  if (status.type() == std::filesystem::file_type::not_found) return no_table_folder(folder, "");
+  if (!std::filesystem::is_directory(status)) return no_table_folder(folder, "not a folder");
   std::vector<std::filesystem::path> tables;
   std::filesystem::directory_iterator at{folder, error};
   for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
@@ -195,8 +194,8 @@ Result<std::vector<std::filesystem::path>> tables_in(const std::filesystem::path
       tables.push_back(at->path());
     }
   }
-  if (error) return bad_folder(folder, "unreadable: " + error.message());
-  if (tables.empty()) return bad_folder(folder, "without any .csv file");
+  if (error) return no_table_folder(folder, "unreadable: " + error.message());
+  if (tables.empty()) return no_table_folder(folder, "without any .csv file");
   std::sort(tables.begin(), tables.end());
   return tables;
 }

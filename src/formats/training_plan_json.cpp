@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/whole_numbers.h"
 #include "formats/input_ranges.h"
 #include "formats/json_string.h"
 #include "formats/json_values.h"
@@ -24,7 +25,6 @@ using Members = JsonValues::Members;
 
 constexpr int kMostLayers = 1'000'000;
 constexpr int kMostMachines = 65'536;  // nodes, and GPUs of a node
-constexpr double kMostMebibytes = 1e9;
 
 // What is said about each operator: under which key in weir's own form, and in the artifact's with
 // run lengths or with full lists.
@@ -87,10 +87,6 @@ constexpr std::array<std::string_view, 6> kStageKeys{"ops", "gpus", "tp", "dp", 
 const JsonValue* find(const Members& members, std::string_view key) {
   const auto at = members.find(key);
   return at == members.end() ? nullptr : &at->second;
-}
-
-bool is_power_of_two(std::int64_t number) {
-  return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number));
 }
 
 // Where a stage says one thing about its operators, and whether as a full list or in runs.

@@ -25,15 +25,10 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::array<std::string_view, 2> kTopKeys{"workload", "jobs"};
-constexpr std::array<std::string_view, 1> kWorkloadKeys{"name"};
-constexpr std::array<std::string_view, 13> kJobKeys{
+constexpr std::array<std::string_view, 2> kTrainingFileKeys{"workload", "jobs"};
+constexpr std::array<std::string_view, 13> kTrainingJobKeys{
     "name",   "tenant",   "priority", "count", "model", "batch",   "iterations",
     "submit", "deadline", "kind",     "gpus",  "rigid", "duration"};
-
-constexpr std::string_view kTimeRule =
-    "a duration up to 36525d, such as 2h30m, or a time with offset from 1970 to 2070, such as "
-    "2026-11-15T09:00:00Z";
 
 constexpr Time kLatestTime{from_seconds(kMostSeconds)};
 // A duration since the start this long is none: it is a date.
@@ -56,18 +51,6 @@ std::optional<GivenTime> parse_given_time(std::string_view text) {
   return GivenTime{TimeKind::calendar, time->time_since_epoch()};
 }
 
-std::optional<DeadlineKind> parse_kind(std::string_view text) {
-  if (text == "hard") return DeadlineKind::hard;
-  if (text == "soft") return DeadlineKind::soft;
-  return std::nullopt;
-}
-
-std::optional<bool> parse_truth(std::string_view text) {
-  if (text == "true") return true;
-  if (text == "false") return false;
-  return std::nullopt;
-}
-
 std::optional<std::string_view> tenant_name(std::string_view text) {
   return is_tenant_name(text) ? std::optional{text} : std::nullopt;
 }
@@ -84,7 +67,7 @@ class TrainingReader {
 
   Result<TrainingWorkload> read() {
     workload_.name = file_title(document_.name());
-    const YamlFields top{document_, document_.root(), "file", kTopKeys, mistakes_};
+    const YamlFields top{document_, document_.root(), "file", kTrainingFileKeys, mistakes_};
     if (top.is_usable()) {
       read_name(top);
       read_jobs(top);
@@ -98,7 +81,7 @@ class TrainingReader {
   void read_name(const YamlFields& top) {
     const auto value = top.find("workload");
     if (!value) return;
-    const YamlFields fields{document_, *value, "workload", kWorkloadKeys, mistakes_};
+    const YamlFields fields{document_, *value, "workload", kNamingKeys, mistakes_};
     if (const auto name = fields.get("name", kPlainNameRule, plain_name)) workload_.name = *name;
   }
 
@@ -112,7 +95,7 @@ class TrainingReader {
     }
     for (const YamlValue& item : list->items()) {
       if (mistakes_.full()) return;
-      const YamlFields fields{document_, item, "job", kJobKeys, mistakes_};
+      const YamlFields fields{document_, item, "job", kTrainingJobKeys, mistakes_};
       if (fields.is_usable()) read_job(fields);
     }
   }
@@ -169,7 +152,7 @@ class TrainingReader {
   void read_times(const YamlFields& fields, TrainingArrival& job) {
     const auto submitted = read_time(fields, "submit");
     const auto deadline = read_time(fields, "deadline");
-    const auto kind = fields.get("kind", "hard or soft", parse_kind);
+    const auto kind = fields.get("kind", "hard or soft", parse_deadline_kind);
     if (!fields.has("submit")) lines_without_submission_.push_back(fields.line());
     job.submitted = Time{submitted ? submitted->value : Duration{0}};
     if (!fields.has("deadline")) {

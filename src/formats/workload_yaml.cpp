@@ -19,10 +19,9 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::array<std::string_view, 2> kTopKeys{"workload", "jobs"};
-constexpr std::array<std::string_view, 1> kWorkloadKeys{"name"};
-constexpr std::array<std::string_view, 10> kJobKeys{"name", "count", "replicas", "cpus",   "memory",
-                                                    "gpus", "share", "models",   "submit", "runs"};
+constexpr std::array<std::string_view, 2> kWorkloadFileKeys{"workload", "jobs"};
+constexpr std::array<std::string_view, 10> kTaskKeys{
+    "name", "count", "replicas", "cpus", "memory", "gpus", "share", "models", "submit", "runs"};
 constexpr int kShareDecimals = 3;
 
 std::optional<MilliGpu> parse_share(std::string_view text) {
@@ -38,7 +37,7 @@ class WorkloadReader {
 
   Result<Workload> read() {
     workload_.name = file_title(document_.name());
-    const YamlFields top{document_, document_.root(), "file", kTopKeys, mistakes_};
+    const YamlFields top{document_, document_.root(), "file", kWorkloadFileKeys, mistakes_};
     if (top.is_usable()) {
       read_name(top);
       read_jobs(top);
@@ -51,7 +50,7 @@ class WorkloadReader {
   void read_name(const YamlFields& top) {
     const auto value = top.find("workload");
     if (!value) return;
-    const YamlFields fields{document_, *value, "workload", kWorkloadKeys, mistakes_};
+    const YamlFields fields{document_, *value, "workload", kNamingKeys, mistakes_};
     if (const auto name = fields.get("name", kPlainNameRule, plain_name)) workload_.name = *name;
   }
 
@@ -65,7 +64,7 @@ class WorkloadReader {
     }
     for (const YamlValue& item : list->items()) {
       if (mistakes_.full()) return;
-      const YamlFields fields{document_, item, "job", kJobKeys, mistakes_};
+      const YamlFields fields{document_, item, "job", kTaskKeys, mistakes_};
       if (fields.is_usable()) read_job(fields);
     }
   }

@@ -3,6 +3,7 @@
 // The kinds of value that weir's YAML files share, with the words that explain each to its author.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -11,6 +12,9 @@
 #include "formats/yaml_document.h"
 
 namespace weir::formats {
+
+// Of a map that says what a cluster or a workload is called.
+inline constexpr std::array<std::string_view, 1> kNamingKeys{"name"};
 
 // For YamlFields::get and require: the text itself if it will do.
 std::optional<std::string_view> any_text(std::string_view text);

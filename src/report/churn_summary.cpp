@@ -10,19 +10,19 @@ namespace weir::report {
 namespace {
 
 using simulate::ChurnOutcome;
-using Runs = std::vector<const ChurnOutcome*>;
+using ChurnRuns = std::vector<const ChurnOutcome*>;
 
 auto cell_of(const ChurnOutcome& run) {
   return std::tie(run.workload, run.tasks_file, run.queue, run.expectation, run.policy, run.load);
 }
 
-std::optional<Spread> spread_over(const Runs& runs, double ChurnOutcome::*figure) {
+std::optional<Spread> spread_over(const ChurnRuns& runs, double ChurnOutcome::*figure) {
   std::vector<double> values;
   for (const ChurnOutcome* run : runs) values.push_back(run->*figure);
   return spread_of(values);
 }
 
-ChurnSummary summarise_runs(const Runs& runs) {
+ChurnSummary summarise_runs(const ChurnRuns& runs) {
   const ChurnOutcome& first = *runs.front();
   std::vector<double> never_fit;
   for (const ChurnOutcome* run : runs) never_fit.push_back(static_cast<double>(run->never_fit));
@@ -59,16 +59,16 @@ Table table_for(const ChurnSummary& first) {
 }  // namespace
 
 std::vector<ChurnSummary> summarise(std::span<const ChurnOutcome> outcomes) {
-  std::vector<Runs> cells;
+  std::vector<ChurnRuns> cells;
   for (const ChurnOutcome& outcome : outcomes) {
-    auto cell = std::find_if(cells.begin(), cells.end(), [&](const Runs& runs) {
+    auto cell = std::find_if(cells.begin(), cells.end(), [&](const ChurnRuns& runs) {
       return cell_of(*runs.front()) == cell_of(outcome);
     });
     if (cell == cells.end()) cell = cells.emplace(cells.end());
     cell->push_back(&outcome);
   }
   std::vector<ChurnSummary> summaries;
-  for (const Runs& runs : cells) summaries.push_back(summarise_runs(runs));
+  for (const ChurnRuns& runs : cells) summaries.push_back(summarise_runs(runs));
   return summaries;
 }
 

@@ -36,10 +36,10 @@ void add_details(ComparedRun& kept, const simulate::TrainingOutcome& outcome,
   std::sort(kept.slack_percent.begin(), kept.slack_percent.end());
 }
 
-using Figure = std::function<std::optional<double>(const TrainingSummary&)>;
+using TrainingFigure = std::function<std::optional<double>(const TrainingSummary&)>;
 
 // Nothing when no run has the figure.
-std::optional<Spread> spread_over(SeedRuns runs, const Figure& figure) {
+std::optional<Spread> spread_over(SeedRuns runs, const TrainingFigure& figure) {
   std::vector<double> values;
   for (const ComparedRun& run : runs) {
     if (const auto value = figure(run.summary)) values.push_back(*value);
@@ -47,13 +47,13 @@ std::optional<Spread> spread_over(SeedRuns runs, const Figure& figure) {
   return spread_of(values);
 }
 
-std::optional<double> mean_over(SeedRuns runs, const Figure& figure) {
+std::optional<double> mean_over(SeedRuns runs, const TrainingFigure& figure) {
   const auto spread = spread_over(runs, figure);
   return spread ? std::optional{spread->mean} : std::nullopt;
 }
 
 // Counts have decimals only where they are means.
-std::string count_text(SeedRuns runs, const Figure& figure) {
+std::string count_text(SeedRuns runs, const TrainingFigure& figure) {
   return to_string(spread_over(runs, figure), runs.size() > 1 ? 1 : 0);
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "report/gpus_text.h"
 #include "report/report_data.h"
 #include "report/share_curve.h"
 #include "report/shown_run_json.h"
@@ -16,9 +17,8 @@
 namespace weir::report {
 namespace {
 
-constexpr std::size_t kCurvePoints = 200;
+constexpr std::size_t kComparedPoints = 200;
 constexpr std::size_t kMarks = 16;  // a page of many plots stays small
-constexpr double kLatest = -100;    // % of the time allowed; later is as bad
 
 // The runs of one trace: for each policy those of its seeds.
 using Policies = std::span<const SeedRuns>;
@@ -79,7 +79,7 @@ std::string completion_figure(const Policies& policies) {
   for (std::size_t p = 0; p < policies.size(); ++p) {
     const auto hours = pooled(policies[p], &ComparedRun::completion_hours, std::less<>{});
     plot.series.push_back(share_curve(policies[p].front().summary.policy, p, hours,
-                                      total(policies[p], &TrainingSummary::jobs), kCurvePoints));
+                                      total(policies[p], &TrainingSummary::jobs), kComparedPoints));
   }
   const Table table =
       quantile_table(plot, "Hours within which that share of all jobs was done; - when never");
@@ -97,10 +97,10 @@ std::string slack_figure(const Policies& policies) {
   Table table{"", {{"policy", Align::left}, {"in time %"}, {"late %"}, {"never done %"}}, {}};
   for (std::size_t p = 0; p < policies.size(); ++p) {
     auto slack = pooled(policies[p], &ComparedRun::slack_percent, std::greater<>{});
-    for (double& left : slack) left = std::max(kLatest, left);
+    for (double& left : slack) left = std::max(kLatestShown, left);
     const std::size_t with_deadline = total(policies[p], &TrainingSummary::with_deadline);
     const std::string& policy = policies[p].front().summary.policy;
-    PlotSeries series = share_curve(policy, p, slack, with_deadline, kCurvePoints);
+    PlotSeries series = share_curve(policy, p, slack, with_deadline, kComparedPoints);
     std::reverse(series.points.begin(), series.points.end());  // x ascending
     plot.series.push_back(std::move(series));
     const auto in_time = static_cast<double>(
@@ -139,7 +139,7 @@ std::string size_figure(const Policies& policies) {
       "% of jobs with a deadline that met it, by GPUs asked for", {{"policy", Align::left}}, {}};
   for (const std::int32_t gpus : sizes) {
     const MetShare share = share_of(policies.front().first(1), gpus);
-    plot.groups.push_back(fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"));
+    plot.groups.push_back(gpus_text(gpus));
     table.columns.push_back({fmt::format("{} ({} jobs)", gpus, share.with_deadline)});
   }
   for (std::size_t p = 0; p < policies.size(); ++p) {

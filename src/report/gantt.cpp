@@ -19,11 +19,11 @@ using simulate::AllocatedJob;
 using simulate::AllocationHistory;
 using simulate::AllocationSpan;
 
-constexpr double kWidth = 1200;
-constexpr double kLeft = 96;
-constexpr double kRight = 16;
-constexpr double kTop = 58;  // the legend, and the strip of refused jobs
-constexpr double kBottom = 48;
+constexpr double kGanttWidth = 1200;
+constexpr double kGanttLeft = 96;
+constexpr double kGanttRight = 16;
+constexpr double kGanttTop = 58;  // the legend, and the strip of refused jobs
+constexpr double kGanttBottom = 48;
 constexpr double kTallestRow = 15;
 constexpr double kLowestRow = 1.5;
 constexpr double kWantedHeight = 620;
@@ -42,7 +42,7 @@ struct Rows {
     count = first.back();
     first.pop_back();
   }
-  double y(std::uint32_t row) const { return kTop + height * row; }
+  double y(std::uint32_t row) const { return kGanttTop + height * row; }
 };
 
 class Chart {
@@ -63,8 +63,11 @@ class Chart {
       rows_.count = limits.gpus;
     }
     rows_.height = std::clamp(kWantedHeight / std::max(1U, rows_.count), kLowestRow, kTallestRow);
-    frame_ = {kWidth, kTop + rows_.height * rows_.count + kBottom, kLeft, kRight, kTop, kBottom};
-    x_ = {0, std::max(1e-9, to_seconds(window_.to - window_.from)), kLeft, kWidth - kRight};
+    frame_ = {kGanttWidth, kGanttTop + rows_.height * rows_.count + kGanttBottom,
+              kGanttLeft,  kGanttRight,
+              kGanttTop,   kGanttBottom};
+    x_ = {0, std::max(1e-9, to_seconds(window_.to - window_.from)), kGanttLeft,
+          kGanttWidth - kGanttRight};
   }
 
   Gantt draw() {
@@ -101,13 +104,13 @@ class Chart {
       for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(pools_[p].nodes); ++node) {
         const std::uint32_t row = rows_.first[p] + node * stride;
         if (row >= rows_.count) break;
-        svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft,
+        svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kGanttLeft,
                            rows_.y(row), frame_.x_end());
         // Labels at least a line apart.
         const auto every = static_cast<std::uint32_t>(14 / (rows_.height * stride)) + 1;
         if (node % every != 0) continue;
         svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{} {}</text>\n",
-                           kLeft - 8, rows_.y(row) + rows_.height * stride / 2 + 4,
+                           kGanttLeft - 8, rows_.y(row) + rows_.height * stride / 2 + 4,
                            escape_markup(pools_[p].name), node + 1);
       }
     }
@@ -125,13 +128,13 @@ class Chart {
         "<path class=\"deadline\" d=\"M{6} 4v14\"/><text x=\"{7}\" y=\"16\">deadline</text>\n"
         "<path class=\"refused\" d=\"M{8} 7l8 8m0 -8l-8 8\"/>"
         "<text x=\"{9}\" y=\"16\">refused</text>\n",
-        kLeft, kLeft + 22, kLeft + 190, kLeft + 212, kLeft + 330, kLeft + 352, kLeft + 530,
-        kLeft + 540, kLeft + 620, kLeft + 636);
+        kGanttLeft, kGanttLeft + 22, kGanttLeft + 190, kGanttLeft + 212, kGanttLeft + 330,
+        kGanttLeft + 352, kGanttLeft + 530, kGanttLeft + 540, kGanttLeft + 620, kGanttLeft + 636);
   }
 
   std::string refused_strip() const {
-    std::string svg =
-        fmt::format("<text x=\"{:.1f}\" y=\"44\" text-anchor=\"end\">refused</text>\n", kLeft - 8);
+    std::string svg = fmt::format(
+        "<text x=\"{:.1f}\" y=\"44\" text-anchor=\"end\">refused</text>\n", kGanttLeft - 8);
     for (const AllocatedJob& job : history_.jobs) {
       if (!job.spec || !job.is_refused || !is_shown(job.came)) continue;
       const std::string offer =

@@ -9,11 +9,11 @@
 namespace weir::report {
 namespace {
 
-using Figure = std::function<std::string(const InflationSummary&)>;
+using InflationFigure = std::function<std::string(const InflationSummary&)>;
 
 struct FigureColumn {
   std::string heading;
-  Figure figure;
+  InflationFigure figure;
   bool is_bounded = false;  // the relaxation bound limits this figure
 };
 
@@ -36,12 +36,12 @@ std::string seeds_text(std::size_t seeds) {
   return seeds == 1 ? "1 seed" : fmt::format("{} seeds, mean ± standard deviation", seeds);
 }
 
-std::string gpus_text(const ListSummary& list) {
+std::string gpus_of_list(const ListSummary& list) {
   return fmt::format("{} GPUs", list.policies.front().capacity.value / kWholeGpu.value);
 }
 
 Table policy_table(const ListSummary& list) {
-  Table table{fmt::format("{}: {}, {}", list.workload, gpus_text(list),
+  Table table{fmt::format("{}: {}, {}", list.workload, gpus_of_list(list),
                           seeds_text(list.policies.front().seeds)),
               {{"policy", Align::left}},
               {}};
@@ -64,7 +64,7 @@ Table policy_table(const ListSummary& list) {
 }
 
 Table list_table(std::span<const ListSummary> lists, const FigureColumn& column) {
-  Table table{fmt::format("{} ({}, {})", column.heading, gpus_text(lists.front()),
+  Table table{fmt::format("{} ({}, {})", column.heading, gpus_of_list(lists.front()),
                           seeds_text(lists.front().policies.front().seeds)),
               {{"list", Align::left}},
               {}};

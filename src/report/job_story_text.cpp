@@ -100,7 +100,7 @@ std::string refusal_text(const JobStory& story) {
 
 std::string answer_text(const JobStory& story, const StoryContext& context) {
   if (story.waits_for_curve)
-    return sentence("it waits: " + to_string({ReasonCode::waits_for_a_curve, 0})) + "\n";
+    return sentence("it waits: " + to_string(Reason{ReasonCode::waits_for_a_curve, 0})) + "\n";
   const std::string why = sentence(reason_text(story.answer_reason, context));
   switch (story.answer) {
     case Answer::none:

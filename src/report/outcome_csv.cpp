@@ -8,6 +8,7 @@
 
 #include "formats/csv_writer.h"
 #include "formats/fixed_decimal.h"
+#include "report/outcome_json.h"
 
 namespace weir::report {
 namespace {
@@ -16,13 +17,10 @@ using formats::CsvWriter;
 using simulate::ChurnOutcome;
 using simulate::InflationOutcome;
 
-constexpr int kDecimals = 4;
-constexpr std::int64_t kMicroPerMilli = 1000;
-
 void write_percent(CsvWriter& csv, const simulate::SampleMean& mean, std::int64_t whole) {
   csv.cell(mean.empty() || whole == 0
                ? std::string{}
-               : formats::fixed_percent(mean.sum, mean.count, whole, kDecimals));
+               : formats::fixed_percent(mean.sum, mean.count, whole, kPercentDecimals));
 }
 
 template <class Outcome>

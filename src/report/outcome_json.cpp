@@ -17,12 +17,9 @@ using simulate::ChurnOutcome;
 using simulate::InflationOutcome;
 using simulate::SampleMean;
 
-constexpr int kDecimals = 4;
-constexpr std::int64_t kMicroPerMilli = 1000;
-
 // The double nearest to the exactly rounded decimal: it prints as that decimal.
 double rounded_percent(const SampleMean& mean, std::int64_t whole) {
-  const std::string text = formats::fixed_percent(mean.sum, mean.count, whole, kDecimals);
+  const std::string text = formats::fixed_percent(mean.sum, mean.count, whole, kPercentDecimals);
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;

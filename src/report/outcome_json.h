@@ -18,6 +18,9 @@
 
 namespace weir::report {
 
+// Of percentages, in JSON as in CSV.
+inline constexpr int kPercentDecimals = 4;
+
 // One line for each run. A percentage of arrivals without samples has no key.
 Result<std::string> outcome_json(std::span<const simulate::InflationOutcome> outcomes);
 Result<std::string> outcome_json(std::span<const simulate::ChurnOutcome> outcomes);

@@ -153,11 +153,11 @@ struct Window {
   }
 };
 
-constexpr double kWidth = 1000;
+constexpr double kTimelineWidth = 1000;
 constexpr double kLabelWidth = 64;
-constexpr double kGap = 36;
-constexpr double kTop = 30;
-constexpr double kAxisHeight = 34;
+constexpr double kPartGap = 36;
+constexpr double kTimelineTop = 30;
+constexpr double kTimelineAxisHeight = 34;
 constexpr int kMostStagesDrawn = 64;
 
 std::string span_title(const PipelineSpan& span) {
@@ -171,7 +171,7 @@ std::string span_svg(const PipelineSpan& span, const Window& window, double row)
   const double left = window.x(std::max(span.from_ms, window.from_ms));
   const double right = window.x(std::min(span.to_ms, window.to_ms));
   const bool is_transfer = span.work == PipelineWork::transfer;
-  const double y = kTop + row * span.stage + (is_transfer ? row * 0.8 : row * 0.08);
+  const double y = kTimelineTop + row * span.stage + (is_transfer ? row * 0.8 : row * 0.08);
   return fmt::format(
       "<rect class=\"w{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
       "<title>{}</title></rect>\n",
@@ -195,7 +195,7 @@ std::string window_axis(const Window& window, double y) {
 // Where the microbatches of the start end and those of the end begin.
 std::vector<Window> windows(const PipelineTimeline& timeline) {
   const bool is_whole = 2 * timeline.shown_at_each_end >= timeline.microbatches;
-  if (is_whole) return {{0, timeline.total_ms, kLabelWidth, kWidth}};
+  if (is_whole) return {{0, timeline.total_ms, kLabelWidth, kTimelineWidth}};
   double start_ends = 0;
   double end_begins = std::numeric_limits<double>::infinity();
   // Half of the microbatches at each end fill the picture; the others would leave holes at its border.
@@ -206,12 +206,12 @@ std::vector<Window> windows(const PipelineTimeline& timeline) {
     if (span.microbatch >= timeline.microbatches - whole)
       end_begins = std::min(end_begins, span.from_ms);
   }
-  const double middle = (kLabelWidth + kWidth) / 2;
-  return {{0, start_ends, kLabelWidth, middle - kGap / 2},
-          {end_begins, timeline.total_ms, middle + kGap / 2, kWidth}};
+  const double middle = (kLabelWidth + kTimelineWidth) / 2;
+  return {{0, start_ends, kLabelWidth, middle - kPartGap / 2},
+          {end_begins, timeline.total_ms, middle + kPartGap / 2, kTimelineWidth}};
 }
 
-std::string legend_svg() {
+std::string work_legend() {
   std::string svg;
   double x = kLabelWidth;
   for (std::size_t work = 0; work < std::size(kPipelineWorkNames); ++work) {
@@ -272,17 +272,17 @@ std::string chrome_trace(const PipelineTimeline& timeline) {
 std::string timeline_svg(const PipelineTimeline& timeline) {
   const int stages = std::min(timeline.stages, kMostStagesDrawn);
   const double row = stages <= 8 ? 34 : stages <= 16 ? 24 : 14;
-  const double bottom = kTop + row * stages;
-  const double height = bottom + kAxisHeight;
+  const double bottom = kTimelineTop + row * stages;
+  const double height = bottom + kTimelineAxisHeight;
   std::string svg = fmt::format(
       "<svg class=\"plot timeline\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">\n<title>Time line "
       "of "
       "the pipeline</title>\n",
-      kWidth, height);
-  svg += legend_svg();
+      kTimelineWidth, height);
+  svg += work_legend();
   for (int stage = 0; stage < stages; ++stage) {
     svg += fmt::format("<text class=\"label\" x=\"0\" y=\"{:.1f}\">stage {}</text>\n",
-                       kTop + row * (stage + 0.5) + 4, stage);
+                       kTimelineTop + row * (stage + 0.5) + 4, stage);
   }
   const auto parts = windows(timeline);
   for (const Window& part : parts) {
@@ -296,7 +296,7 @@ std::string timeline_svg(const PipelineTimeline& timeline) {
   }
   if (parts.size() == 2) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">...</text>\n",
-                       (parts[0].right + parts[1].left) / 2, (kTop + bottom) / 2);
+                       (parts[0].right + parts[1].left) / 2, (kTimelineTop + bottom) / 2);
   }
   return svg + "</svg>\n";
 }

@@ -4,29 +4,28 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "formats/rounded_number.h"
+
 namespace weir::report {
 namespace {
 
 // More digits than the measurements have.
-double rounded(double value) {
-  constexpr double kSteps = 1000;
-  return std::round(value * kSteps) / kSteps;
-}
+using formats::thousandths;
 
 nlohmann::ordered_json path_json(const PlanView& view) {
   auto list = nlohmann::ordered_json::array();
   for (const plan::PlanStep& step : view.path) {
-    list.push_back({{"from_ms", rounded(step.from_ms)},
-                    {"to_ms", rounded(step.to_ms)},
+    list.push_back({{"from_ms", thousandths(step.from_ms)},
+                    {"to_ms", thousandths(step.to_ms)},
                     {"fits_before", step.fits_before},
                     {"fits_after", step.fits_after},
                     {"bottleneck", step.stage},
                     {"resource", plan::name_of(step.resource)},
                     {"change", step.change},
-                    {"stage_from_ms", rounded(step.stage_from_ms)},
-                    {"stage_to_ms", rounded(step.stage_to_ms)},
-                    {"memory_from_mib", rounded(step.memory_from_mib)},
-                    {"memory_to_mib", rounded(step.memory_to_mib)}});
+                    {"stage_from_ms", thousandths(step.stage_from_ms)},
+                    {"stage_to_ms", thousandths(step.stage_to_ms)},
+                    {"memory_from_mib", thousandths(step.memory_from_mib)},
+                    {"memory_to_mib", thousandths(step.memory_to_mib)}});
   }
   return list;
 }
@@ -35,7 +34,7 @@ nlohmann::ordered_json advice_json(const PlanView& view) {
   auto list = nlohmann::ordered_json::array();
   for (const plan::Advice& advice : view.advice) {
     nlohmann::ordered_json entry{{"change", advice.change}};
-    if (advice.at_most_ms) entry["at_most_ms"] = rounded(*advice.at_most_ms);
+    if (advice.at_most_ms) entry["at_most_ms"] = thousandths(*advice.at_most_ms);
     if (!advice.obstacle.empty()) entry["unknown_because"] = advice.obstacle;
     entry["complete"] = advice.is_complete;
     list.push_back(std::move(entry));
@@ -47,16 +46,16 @@ nlohmann::ordered_json advice_json(const PlanView& view) {
 
 nlohmann::ordered_json plan_json(const PlanView& view) {
   nlohmann::ordered_json json;
-  json["predicted_ms"] = rounded(view.cost.iteration_ms);
+  json["predicted_ms"] = thousandths(view.cost.iteration_ms);
   if (view.search) {
-    json["lower_bound_ms"] = rounded(view.search->lower_bound_ms);
-    if (view.search->seconds) json["search_s"] = rounded(*view.search->seconds);
+    json["lower_bound_ms"] = thousandths(view.search->lower_bound_ms);
+    if (view.search->seconds) json["search_s"] = thousandths(*view.search->seconds);
     json["evaluations"] = view.search->evaluations;
     json["complete"] = view.search->is_complete;
   }
-  json["max_memory_mib"] = rounded(view.cost.largest_memory_mib);
-  json["samples_per_s"] = rounded(view.samples_per_s());
-  if (view.grid_ms) json["uniform_grid_ms"] = rounded(*view.grid_ms);
+  json["max_memory_mib"] = thousandths(view.cost.largest_memory_mib);
+  json["samples_per_s"] = thousandths(view.samples_per_s());
+  if (view.grid_ms) json["uniform_grid_ms"] = thousandths(*view.grid_ms);
   json.update(formats::plan_header_json(view.document));
   if (!view.path.empty()) json["path"] = path_json(view);
   if (!view.advice.empty()) json["advice"] = advice_json(view);
@@ -65,8 +64,8 @@ nlohmann::ordered_json plan_json(const PlanView& view) {
   for (std::size_t i = 0; i < view.plan().stages.size(); ++i) {
     const PlanStage& stage = view.plan().stages[i];
     nlohmann::ordered_json entry = formats::stage_json(stage, first);
-    entry["time_ms"] = rounded(view.cost.stage_ms[i]);
-    entry["memory_mib"] = rounded(view.cost.stages[i].memory.total());
+    entry["time_ms"] = thousandths(view.cost.stage_ms[i]);
+    entry["memory_mib"] = thousandths(view.cost.stages[i].memory.total());
     json["stages"].push_back(std::move(entry));
     first += static_cast<int>(stage.ops.size());
   }

@@ -17,6 +17,9 @@ namespace weir::report {
 PlotSeries share_curve(std::string name, std::size_t style, std::span<const double> sorted,
                        std::size_t whole, std::size_t most_points);
 
+// How late a job may be in a curve of what was left of the time allowed, in %; later is as bad.
+inline constexpr double kLatestShown = -100;
+
 // What the curves of a plot say at a few shares.
 Table quantile_table(const LinePlot& plot, const std::string& title);
 

@@ -8,24 +8,22 @@
 #include <vector>
 
 #include "formats/json_text.h"
+#include "formats/rounded_number.h"
 #include "report/gantt.h"
 #include "report/usage_plot.h"
 
 namespace weir::report {
 namespace {
 
+using formats::thousandths;
 using Json = nlohmann::ordered_json;
 using simulate::AllocatedJob;
 using simulate::AllocationHistory;
 using simulate::AllocationSpan;
 
-double thousandths(double value) {
-  return std::round(value * 1e3) / 1e3;
-}
-
-class Detail {
+class RunDetail {
  public:
-  explicit Detail(const ShownRun& shown)
+  explicit RunDetail(const ShownRun& shown)
       : history_{shown.history},
         rows_{gantt_rows(shown.pools)},
         part_{gantt_part(shown.history)},
@@ -126,7 +124,7 @@ Result<std::string> shown_run_json(const ShownRun& shown, const std::string& nam
                      {"stride", pool.stride}});
   }
   json["pools"] = std::move(pools);
-  Detail{shown}.add_to(json);
+  RunDetail{shown}.add_to(json);
   return formats::json_text(json, formats::JsonLayout::compact);
 }
 

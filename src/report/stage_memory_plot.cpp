@@ -24,15 +24,15 @@ constexpr std::array kParts{
     Part{"optimizer", &StageMemory::optimizer},   Part{"activations", &StageMemory::activations},
     Part{"peak of backward", &StageMemory::peak}, Part{"workspace", &StageMemory::reserved}};
 
-constexpr double kWidth = 1000;
-constexpr double kLeft = 64;
-constexpr double kTop = 30;
-constexpr double kRow = 24;
-constexpr double kAxisHeight = 30;
+constexpr double kPlotWidth = 1000;
+constexpr double kPlotLeft = 64;
+constexpr double kPlotTop = 30;
+constexpr double kPlotRow = 24;
+constexpr double kPlotAxisHeight = 30;
 
-std::string legend_svg() {
+std::string part_legend() {
   std::string svg;
-  double x = kLeft;
+  double x = kPlotLeft;
   for (std::size_t i = 0; i < kParts.size(); ++i) {
     svg += fmt::format(
         "<rect class=\"bar s{}\" x=\"{:.1f}\" y=\"4\" width=\"16\" height=\"12\"/>"
@@ -44,9 +44,9 @@ std::string legend_svg() {
 }
 
 std::string bar_svg(const StageMemory& memory, std::size_t stage, const Axis& axis) {
-  const double y = kTop + kRow * static_cast<double>(stage);
+  const double y = kPlotTop + kPlotRow * static_cast<double>(stage);
   std::string svg = fmt::format("<text class=\"label\" x=\"0\" y=\"{:.1f}\">stage {}</text>\n",
-                                y + kRow * 0.65, stage);
+                                y + kPlotRow * 0.65, stage);
   double sum = 0;
   for (std::size_t i = 0; i < kParts.size(); ++i) {
     const double mib = memory.*kParts[i].mib;
@@ -55,7 +55,8 @@ std::string bar_svg(const StageMemory& memory, std::size_t stage, const Axis& ax
     svg += fmt::format(
         "<rect class=\"bar s{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
         "<title>stage {}: {} {} MiB</title></rect>\n",
-        i, left, y + 2, axis.at(sum) - left, kRow - 4, stage, kParts[i].name, with_commas(mib, 0));
+        i, left, y + 2, axis.at(sum) - left, kPlotRow - 4, stage, kParts[i].name,
+        with_commas(mib, 0));
   }
   return svg;
 }
@@ -65,19 +66,19 @@ std::string bar_svg(const StageMemory& memory, std::size_t stage, const Axis& ax
 std::string stage_memory_svg(const PlanView& view) {
   const double most = std::max(view.cost.largest_memory_mib, view.limit_mib().value_or(0));
   const auto ticks = round_ticks(0, most, 6);
-  const Axis axis = axis_over(ticks, kLeft, kWidth - 30);
-  const double bottom = kTop + kRow * static_cast<double>(view.cost.stages.size());
+  const Axis axis = axis_over(ticks, kPlotLeft, kPlotWidth - 30);
+  const double bottom = kPlotTop + kPlotRow * static_cast<double>(view.cost.stages.size());
   std::string svg = fmt::format(
       "<svg class=\"plot memory\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">\n<title>Memory of "
       "each "
       "GPU, by stage</title>\n",
-      kWidth, bottom + kAxisHeight);
-  svg += legend_svg();
+      kPlotWidth, bottom + kPlotAxisHeight);
+  svg += part_legend();
   for (const double tick : ticks) {
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/><text x=\"{0:.1f}\" y=\"{3:.1f}\" "
         "text-anchor=\"middle\">{4}</text>\n",
-        axis.at(tick), kTop, bottom, bottom + 18, with_commas(tick, 0));
+        axis.at(tick), kPlotTop, bottom, bottom + 18, with_commas(tick, 0));
   }
   for (std::size_t i = 0; i < view.cost.stages.size(); ++i) {
     svg += bar_svg(view.cost.stages[i].memory, i, axis);
@@ -86,7 +87,7 @@ std::string stage_memory_svg(const PlanView& view) {
     svg += fmt::format(
         "<path class=\"limit\" d=\"M{:.1f} {:.1f}V{:.1f}\"><title>limit {} MiB"
         "</title></path>\n",
-        axis.at(*view.limit_mib()), kTop - 4, bottom + 4, with_commas(*view.limit_mib(), 0));
+        axis.at(*view.limit_mib()), kPlotTop - 4, bottom + 4, with_commas(*view.limit_mib(), 0));
   }
   return svg + "</svg>\n";
 }

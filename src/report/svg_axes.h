@@ -29,6 +29,8 @@ struct PlotFrame {
   constexpr double y_end() const { return height - bottom; }
 };
 
+inline constexpr PlotFrame kPlotFrame;
+
 struct Axis {
   double least = 0;
   double most = 1;

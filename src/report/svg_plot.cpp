@@ -11,8 +11,6 @@
 namespace weir::report {
 namespace {
 
-constexpr PlotFrame kFrame;
-
 std::string value_text(double value, double low, double high, int decimals) {
   if (low == high) return fmt::format("{:.{}f}", value, decimals);
   return fmt::format("{:.{}f} ({:.{}f} to {:.{}f})", value, decimals, low, decimals, high,
@@ -114,16 +112,16 @@ std::string to_svg(const LinePlot& whole) {
   const auto x_ticks = plot.x_is_log ? log_ticks(std::max(bounds.x_least, 1e-3), bounds.x_most)
                                      : round_ticks(bounds.x_least, bounds.x_most, 14);
   const auto y_ticks = round_ticks(bounds.y_least, bounds.y_most, 7);
-  const double right = kFrame.x_end();
-  Axis x = axis_over(x_ticks, kFrame.left, right);
+  const double right = kPlotFrame.x_end();
+  Axis x = axis_over(x_ticks, kPlotFrame.left, right);
   x.is_log = plot.x_is_log;
-  const Axis y = axis_over(y_ticks, kFrame.y_end(), kFrame.top);
-  std::string svg = begin_svg(kFrame, plot.title);
-  svg += y_axis(kFrame, y, y_ticks, plot.y_label);
-  svg += x_axis(kFrame, x, number_ticks(x_ticks), plot.x_label);
+  const Axis y = axis_over(y_ticks, kPlotFrame.y_end(), kPlotFrame.top);
+  std::string svg = begin_svg(kPlotFrame, plot.title);
+  svg += y_axis(kPlotFrame, y, y_ticks, plot.y_label);
+  svg += x_axis(kPlotFrame, x, number_ticks(x_ticks), plot.x_label);
   if (plot.diagonal) svg += diagonal(x, y);
   for (const PlotSeries& series : plot.series) svg += draw_series(series, x, y, plot);
-  return svg + legend(kFrame, legend_of(plot)) + "</svg>\n";
+  return svg + legend(kPlotFrame, legend_of(plot)) + "</svg>\n";
 }
 
 std::string to_svg(const BarPlot& plot) {
@@ -132,15 +130,15 @@ std::string to_svg(const BarPlot& plot) {
     for (const auto& bar : series.bars) most = std::max(most, bar ? bar->high : 0);
   }
   const auto ticks = round_ticks(0, most, 7);
-  const double right = kFrame.x_end();
-  const double bottom = kFrame.y_end();
-  const Axis y = axis_over(ticks, bottom, kFrame.top);
-  std::string svg = begin_svg(kFrame, plot.title) + y_axis(kFrame, y, ticks, plot.y_label);
-  svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kFrame.left, bottom,
-                     right);
+  const double right = kPlotFrame.x_end();
+  const double bottom = kPlotFrame.y_end();
+  const Axis y = axis_over(ticks, bottom, kPlotFrame.top);
+  std::string svg = begin_svg(kPlotFrame, plot.title) + y_axis(kPlotFrame, y, ticks, plot.y_label);
+  svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kPlotFrame.left,
+                     bottom, right);
 
   const double group_width =
-      (right - kFrame.left) / static_cast<double>(std::max<std::size_t>(1, plot.groups.size()));
+      (right - kPlotFrame.left) / static_cast<double>(std::max<std::size_t>(1, plot.groups.size()));
   constexpr double kWidestBar = 56;
   const double bar_width =
       std::min(kWidestBar, group_width * 0.86 /
@@ -150,7 +148,7 @@ std::string to_svg(const BarPlot& plot) {
   const bool is_roomy = bar_width >= 36;  // wide enough for a number above each bar
   const bool slanted = plot.groups.size() > 8;
   for (std::size_t g = 0; g < plot.groups.size(); ++g) {
-    const double group_left = kFrame.left + group_width * static_cast<double>(g);
+    const double group_left = kPlotFrame.left + group_width * static_cast<double>(g);
     const double middle = group_left + group_width / 2;
     svg += fmt::format("<text {} text-anchor=\"{}\">{}</text>\n",
                        slanted ? fmt::format("transform=\"translate({:.1f} {:.1f}) rotate(-30)\"",
@@ -181,7 +179,7 @@ std::string to_svg(const BarPlot& plot) {
   }
   std::vector<LegendEntry> entries;
   for (const BarSeries& series : plot.series) entries.push_back({series.name, series.style, true});
-  return svg + legend(kFrame, entries) + "</svg>\n";
+  return svg + legend(kPlotFrame, entries) + "</svg>\n";
 }
 
 // The first eight hues are those of Okabe and Ito; all are made darker on white and lighter on black until each stands

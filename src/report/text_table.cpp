@@ -9,7 +9,7 @@
 namespace weir::report {
 namespace {
 
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kColumnGap = 2;
 
 // The code point at the front of `text`, which is shortened by it. Broken UTF-8 counts byte by
 // byte.
@@ -78,7 +78,7 @@ std::string to_text(const Table& table) {
     for (const auto& row : table.rows) width = std::max(width, display_width(row[c]));
     widths.push_back(width);
   }
-  const std::string gap(kGap, ' ');
+  const std::string gap(kColumnGap, ' ');
   std::string headings;
   std::string rule;
   for (std::size_t c = 0; c < widths.size(); ++c) {

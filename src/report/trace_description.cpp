@@ -9,6 +9,7 @@
 
 #include "domain/target_workload.h"
 #include "formats/fixed_decimal.h"
+#include "report/gpus_text.h"
 
 namespace weir::report {
 namespace {
@@ -27,7 +28,7 @@ std::string share(std::int64_t part, std::int64_t whole) {
 std::string kind_name(const Shape& shape) {
   if (shape.is_cpu_only()) return "CPU only";
   if (shape.shares_gpu()) return "part of a GPU";
-  return fmt::format("{} GPU{}", shape.gpu_count, shape.gpu_count == 1 ? "" : "s");
+  return gpus_text(shape.gpu_count);
 }
 
 std::string gpu_text(const Shape& shape) {

@@ -10,18 +10,16 @@
 
 #include "formats/csv_writer.h"
 #include "formats/json_text.h"
+#include "formats/rounded_number.h"
 
 namespace weir::report {
 namespace {
 
+using formats::ten_thousandths;
 using Json = nlohmann::ordered_json;
 
-double rounded(double value) {
-  return std::round(value * 1e4) / 1e4;
-}
-
 Json or_null(const std::optional<double>& value) {
-  return value ? Json(rounded(*value)) : Json(nullptr);
+  return value ? Json(ten_thousandths(*value)) : Json(nullptr);
 }
 
 Json or_null(const std::optional<std::int64_t>& value) {
@@ -33,9 +31,9 @@ Json to_json(const TenantSummary& tenant) {
   if (!tenant.parent.empty()) json["parent"] = tenant.parent;
   json.update({{"jobs", tenant.jobs},
                {"finished", tenant.finished},
-               {"gpu_hours", rounded(tenant.gpu_hours)},
+               {"gpu_hours", ten_thousandths(tenant.gpu_hours)},
                {"share_percent", or_null(tenant.share_percent)},
-               {"weight_percent", rounded(tenant.weight_percent)},
+               {"weight_percent", ten_thousandths(tenant.weight_percent)},
                {"mean_wait_s", or_null(tenant.mean_wait_s)}});
   return json;
 }
@@ -62,8 +60,8 @@ Json to_json(const TrainingSummary& run) {
                {"p50_jct_s", or_null(run.p50_jct_s)},
                {"p99_jct_s", or_null(run.p99_jct_s)},
                {"mean_queueing_s", or_null(run.mean_queueing_s)},
-               {"makespan_s", rounded(run.makespan_s)},
-               {"gpu_hours", rounded(run.gpu_hours)},
+               {"makespan_s", ten_thousandths(run.makespan_s)},
+               {"gpu_hours", ten_thousandths(run.gpu_hours)},
                {"utilisation_percent", or_null(run.utilisation_percent)},
                {"rescales", run.rescales},
                {"decisions", run.decisions}};

@@ -22,13 +22,12 @@ using simulate::TrainingJobOutcome;
 using simulate::TrainingSweepRun;
 
 constexpr std::size_t kCurvePoints = 120;
-constexpr double kLatest = -100;  // % of the time allowed; later is as bad
 
 // The runs of one trace, one after the other.
-using Runs = std::span<const TrainingSweepRun>;
+using TrainingRuns = std::span<const TrainingSweepRun>;
 
-std::vector<Runs> by_trace(Runs runs) {
-  std::vector<Runs> groups;
+std::vector<TrainingRuns> by_trace(TrainingRuns runs) {
+  std::vector<TrainingRuns> groups;
   std::size_t from = 0;
   for (std::size_t i = 1; i <= runs.size(); ++i) {
     if (i < runs.size() && runs[i].jobs_file == runs[from].jobs_file &&
@@ -45,9 +44,10 @@ std::string label_of(const TrainingSweepRun& run) {
   return run.outcome.policy + (run.seed ? fmt::format(", seed {}", *run.seed) : "");
 }
 
-std::string met_figure(std::span<const Runs> traces, std::span<const TrainingSummary> summaries) {
+std::string met_figure(std::span<const TrainingRuns> traces,
+                       std::span<const TrainingSummary> summaries) {
   BarPlot plot{"Jobs that met their deadline", "jobs", {}, {}, 0};
-  for (const Runs& runs : traces) plot.groups.push_back(runs.front().workload);
+  for (const TrainingRuns& runs : traces) plot.groups.push_back(runs.front().workload);
   const std::size_t policies = traces.front().size();
   for (std::size_t p = 0; p < policies; ++p) {
     BarSeries series{label_of(traces.front()[p]), p, {}};
@@ -71,7 +71,7 @@ std::string met_figure(std::span<const Runs> traces, std::span<const TrainingSum
                 to_svg(plot), table);
 }
 
-std::string completion_figure(const Runs& runs) {
+std::string completion_figure(const TrainingRuns& runs) {
   LinePlot plot;
   plot.title = "Completion times, " + runs.front().workload;
   plot.x_label = "hours from submission to finish";
@@ -97,7 +97,7 @@ std::string completion_figure(const Runs& runs) {
                 to_svg(plot), table);
 }
 
-std::string slack_figure(const Runs& runs) {
+std::string slack_figure(const TrainingRuns& runs) {
   LinePlot plot;
   plot.title = "Time to spare at the deadline, " + runs.front().workload;
   plot.x_label = "time left at the finish, % of the time allowed (below 0: late)";
@@ -114,7 +114,7 @@ std::string slack_figure(const Runs& runs) {
       if (!job.finished) continue;
       const double allowed = to_seconds(job.deadline - job.submitted);
       const double left = to_seconds(job.deadline - *job.finished) / allowed * 100;
-      slack.push_back(std::max(kLatest, left));
+      slack.push_back(std::max(kLatestShown, left));
     }
     std::sort(slack.begin(), slack.end(), std::greater<>{});
     PlotSeries series = share_curve(label_of(runs[p]), p, slack, with_deadline, kCurvePoints);
@@ -144,8 +144,8 @@ std::string name_of(const TrainingSweepRun& run) {
   return fmt::format("{}, {}", label_of(run), run.workload);
 }
 
-std::string data_of(const ReportHeader& header, Runs runs, std::vector<TrainingSummary> summaries,
-                    const std::optional<ShownRun>& shown) {
+std::string data_of(const ReportHeader& header, TrainingRuns runs,
+                    std::vector<TrainingSummary> summaries, const std::optional<ShownRun>& shown) {
   for (TrainingSummary& summary : summaries) summary.seconds.reset();  // not of the runs themselves
   std::vector<Result<std::string>> details;
   if (shown) {
@@ -196,10 +196,10 @@ std::string shown_figures(const ShownRun& shown, const std::string& where, std::
          "</div>\n";
 }
 
-std::string training_report(const ReportHeader& header, Runs runs,
+std::string training_report(const ReportHeader& header, TrainingRuns runs,
                             const std::optional<ShownRun>& shown) {
   const std::vector<TrainingSummary> summaries = summarise(runs);
-  const std::vector<Runs> traces = by_trace(runs);
+  const std::vector<TrainingRuns> traces = by_trace(runs);
   std::string content;
   if (!runs.empty()) {
     content += "<h2>Summary</h2>\n";
@@ -210,7 +210,7 @@ std::string training_report(const ReportHeader& header, Runs runs,
       const TrainingSweepRun& run = runs[shown->run];
       content += shown_figures(*shown, name_of(run), run.gpus);
     }
-    for (const Runs& trace : traces) {
+    for (const TrainingRuns& trace : traces) {
       const std::string figures = completion_figure(trace) + slack_figure(trace);
       content +=
           traces.size() == 1 ? figures : folded("Plots of " + trace.front().workload, figures);

@@ -11,8 +11,6 @@
 namespace weir::report {
 namespace {
 
-constexpr PlotFrame kFrame;
-
 struct Stretches {
   Time begin;
   double length = 1;  // seconds of one stretch
@@ -73,27 +71,28 @@ GpuUsage gpu_usage(const simulate::AllocationHistory& history, std::size_t stret
 
 std::string usage_svg(const GpuUsage& usage, std::int64_t gpus, const std::string& title) {
   const auto y_ticks = round_ticks(0, static_cast<double>(gpus), 6);
-  const Axis y = axis_over(y_ticks, kFrame.y_end(), kFrame.top);
-  const Axis x{0, static_cast<double>(usage.promised.size()), kFrame.left, kFrame.x_end()};
-  const Axis seconds{0, std::max(1e-9, to_seconds(usage.end - usage.begin)), kFrame.left,
-                     kFrame.x_end()};
+  const Axis y = axis_over(y_ticks, kPlotFrame.y_end(), kPlotFrame.top);
+  const Axis x{0, static_cast<double>(usage.promised.size()), kPlotFrame.left, kPlotFrame.x_end()};
+  const Axis seconds{0, std::max(1e-9, to_seconds(usage.end - usage.begin)), kPlotFrame.left,
+                     kPlotFrame.x_end()};
   const std::vector<double> floor(usage.promised.size(), 0.0);
   std::vector<double> top = usage.promised;
   for (std::size_t i = 0; i < top.size(); ++i) top[i] += std::max(0.0, usage.left_over[i]);
-  std::string svg = begin_svg(kFrame, title) + y_axis(kFrame, y, y_ticks, "GPUs in use");
+  std::string svg = begin_svg(kPlotFrame, title) + y_axis(kPlotFrame, y, y_ticks, "GPUs in use");
   svg += layer(floor, usage.promised, x, y, "s0", "needed by promises");
   svg += layer(usage.promised, top, x, y, "s0 lent", "lent beyond promises");
   svg += fmt::format(
       "<path class=\"reference\" d=\"M{:.1f} {:.1f}H{:.1f}\"><title>all {} GPUs</title></path>\n",
-      kFrame.left, y.at(static_cast<double>(gpus)), kFrame.x_end(), gpus);
-  svg += x_axis(kFrame, seconds, time_ticks(usage.begin, usage.end, 10), "time");
-  const double left = kFrame.x_end() + 16;
+      kPlotFrame.left, y.at(static_cast<double>(gpus)), kPlotFrame.x_end(), gpus);
+  svg += x_axis(kPlotFrame, seconds, time_ticks(usage.begin, usage.end, 10), "time");
+  const double left = kPlotFrame.x_end() + 16;
   svg += fmt::format(
       "<rect class=\"area s0\" x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"14\" height=\"14\"/>"
       "<text x=\"{2:.1f}\" y=\"{3:.1f}\">promised</text>\n"
       "<rect class=\"area s0 lent\" x=\"{0:.1f}\" y=\"{4:.1f}\" width=\"14\" height=\"14\"/>"
       "<text x=\"{2:.1f}\" y=\"{5:.1f}\">left over</text>\n",
-      left + 7, kFrame.top + 23, left + 34, kFrame.top + 35, kFrame.top + 1, kFrame.top + 13);
+      left + 7, kPlotFrame.top + 23, left + 34, kPlotFrame.top + 35, kPlotFrame.top + 1,
+      kPlotFrame.top + 13);
   return svg + "</svg>\n";
 }
 

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "domain/whole_numbers.h"
+
 namespace weir::worker {
 namespace {
 
 // Up to here no product overflows 128 bits, and the choices can be counted.
 constexpr std::int64_t kMost = std::int64_t{1} << 32;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 Duration saturated(WideInteger nanoseconds) {
   constexpr WideInteger kLongest = Duration::max().count();

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "domain/whole_numbers.h"
+
 namespace weir::worker {
 namespace {
 
@@ -51,10 +53,6 @@ TEST(AdviceFromCurve, SaysWhatIsWrong) {
 
 std::int64_t pick(std::int64_t least, std::int64_t end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(least, end));
-}
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 RC_GTEST_PROP(AdviceFromCurve, FindsTheNumbersThatStepsWereMadeWith, ()) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "domain/whole_numbers.h"
+
 namespace weir::worker {
 namespace {
 
@@ -42,10 +44,6 @@ void check_place(Place place, Diagnostics& wrong) {
     wrong.add({.field = "rank",
                .found = std::to_string(place.rank),
                .expected = "less than the world size, " + std::to_string(place.world_size)});
-}
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "domain/digits.h"
 #include "worker/atomic_file.h"
 
 namespace weir::worker {
@@ -59,9 +60,8 @@ std::optional<std::string_view> take_line(std::string_view& text, std::string_vi
   return value.substr(1);
 }
 
-std::optional<std::int64_t> number_in(std::string_view digits) {
-  if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
-  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+std::optional<std::int64_t> manifest_number(std::string_view digits) {
+  if (digits.size() > kMostDigits || !all_digits(digits)) return std::nullopt;
   std::int64_t number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return number;
@@ -70,8 +70,8 @@ std::optional<std::int64_t> number_in(std::string_view digits) {
 std::optional<Manifest> decode(std::string_view text) {
   const auto version = take_line(text, "weir-checkpoint");
   if (version != "1") return std::nullopt;
-  const auto step = number_in(take_line(text, "step").value_or(""));
-  const auto size = number_in(take_line(text, "size").value_or(""));
+  const auto step = manifest_number(take_line(text, "step").value_or(""));
+  const auto size = manifest_number(take_line(text, "size").value_or(""));
   const auto sum = take_line(text, "crc32");
   if (!step || !size || !sum || !text.empty()) return std::nullopt;
   return Manifest{*step, static_cast<std::uint64_t>(*size), std::string{*sum}};
@@ -114,7 +114,7 @@ std::optional<std::int64_t> number_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
   if (name.ends_with(kManifestSuffix)) name.remove_suffix(kManifestSuffix.size());
-  return name.size() < kLeastDigits ? std::nullopt : number_in(name);
+  return name.size() < kLeastDigits ? std::nullopt : manifest_number(name);
 }
 
 // What a process that was killed while it saved has left.

@@ -8,14 +8,15 @@
 #include "engine/kubernetes/certificate_dates.h"
 
 namespace weir::engine::kubernetes {
-namespace {
-
-constexpr std::size_t kMaxReply = std::size_t{512} << 20;
-constexpr int kUnauthorized = 401;
 
 Time system_now() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
+
+namespace {
+
+constexpr std::size_t kMaxReply = std::size_t{512} << 20;
+constexpr int kUnauthorized = 401;
 
 transport::HttpClientOptions options_of(const ApiServer& server, const Credentials& credentials,
                                         const ApiClientSettings& settings) {

@@ -17,12 +17,15 @@
 
 namespace weir::engine::kubernetes {
 
+// By the system's clock.
+Time system_now();
+
 struct ApiClientSettings {
   std::string user_agent = "weir (observe)";  // it is in the server's audit log
   std::chrono::milliseconds silence_time{
       150'000};                                   // of a watch; bookmarks come about once a minute
   std::chrono::milliseconds answer_time{60'000};  // of a list's page
-  std::function<Time()> now;                      // none: the system's clock
+  std::function<Time()> now;                      // none: system_now
 };
 
 class ApiClient {

@@ -17,10 +17,6 @@ namespace {
 using Objects = std::map<std::string, AnyObject, std::less<>>;
 using SteadyClock = std::chrono::steady_clock;
 
-Time system_now() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
-
 bool is_same_version(const AnyObject& a, const AnyObject& b) {
   const observe::ObjectMeta* first = meta_of(a);
   const observe::ObjectMeta* second = meta_of(b);

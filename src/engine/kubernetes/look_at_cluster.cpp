@@ -15,7 +15,7 @@ namespace weir::engine::kubernetes {
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 constexpr int kLearnedSchema = 1;
 
@@ -90,7 +90,7 @@ ClusterLook ClusterLooker::look(const observe::ClusterObjects& objects,
   }
   look.insight.json = to_json(look.observation);
   look.insight.gpus_fragmented = look.observation.cluster.gpus_fragmented;
-  const json all = json::parse(look.insight.json);
+  const Json all = Json::parse(look.insight.json);
   for (std::size_t i = 0; i < look.observation.pending.size(); ++i) {
     const observe::PendingObservation& pending = look.observation.pending[i];
     const std::string waits = all["pending"][i].dump();
@@ -111,7 +111,7 @@ Result<void> ClusterLooker::load(const fs::path& file) {
   text << in.rdbuf();
   if (!in)
     return tl::unexpected<Error>(file_error(file, "cannot be read", "a file weir has written"));
-  const json all = json::parse(text.str(), nullptr, false);
+  const Json all = Json::parse(text.str(), nullptr, false);
   if (!all.is_object() || all.value("schema", 0) != kLearnedSchema || !all.contains("durations") ||
       !all.contains("calibration")) {
     return bad_input(Diagnostic{file.string(), 0, "", "something else",
@@ -128,9 +128,9 @@ Result<void> ClusterLooker::load(const fs::path& file) {
 
 // Under another name first: a crash leaves the old file or the new one.
 Result<void> ClusterLooker::save(const fs::path& file) const {
-  const std::string text = json{{"schema", kLearnedSchema},
-                                {"durations", json::parse(impl_->durations.to_json())},
-                                {"calibration", json::parse(impl_->calibration.to_json())}}
+  const std::string text = Json{{"schema", kLearnedSchema},
+                                {"durations", Json::parse(impl_->durations.to_json())},
+                                {"calibration", Json::parse(impl_->calibration.to_json())}}
                                .dump();
   const fs::path next = file.string() + ".new";
   std::ofstream out{next, std::ios::binary};

@@ -24,10 +24,6 @@ using observe::ClusterObjects;
 using NodePointer = std::shared_ptr<const observe::Node>;
 using PodPointer = std::shared_ptr<const observe::Pod>;
 
-Time now_on_the_wall() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
-
 // What the pod belongs to, as far as its own labels and owner tell.
 std::string workload_text(const observe::Pod& pod) {
   for (const std::string_view label : {observe::kCoschedulingGroup, observe::kKueueGroup}) {
@@ -127,7 +123,7 @@ class LiveCluster final : public WatchedCluster {
   static ClusterCacheSettings settings_of(const WatchedClusterOptions& options) {
     ClusterCacheSettings settings;
     settings.client.user_agent = options.user_agent;
-    settings.seed = static_cast<std::uint64_t>(now_on_the_wall().time_since_epoch().count());
+    settings.seed = static_cast<std::uint64_t>(system_now().time_since_epoch().count());
     settings.log = options.log;
     return settings;
   }
@@ -183,7 +179,7 @@ class LiveCluster final : public WatchedCluster {
 
   void look() {
     ClusterObjects objects = cache_.snapshot();
-    objects.at = now_on_the_wall();
+    objects.at = system_now();
     const std::vector<SourceStatus> sources = cache_.sources();
     ClusterLook made;
     // Watching comes before explaining. A thread of its own, since nobody gets back from being nice, and whoever holds the

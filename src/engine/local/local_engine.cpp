@@ -24,7 +24,7 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{1000};
+constexpr std::chrono::milliseconds kLockPatience{1000};
 
 struct Forget {
   JobId job;
@@ -173,7 +173,7 @@ Result<std::unique_ptr<LocalEngine>> make_local_engine(LocalEngineOptions option
     return unavailable("program " + options.supervisor.string(), errno);
   // A supervisor that was being started when the engine before this one died has that one's lock and
   // socket for an instant, until its own program begins.
-  const auto give_up_at = std::chrono::steady_clock::now() + kPatience;
+  const auto give_up_at = std::chrono::steady_clock::now() + kLockPatience;
   const auto try_again = [give_up_at] {
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
     return std::chrono::steady_clock::now() < give_up_at;

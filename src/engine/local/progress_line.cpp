@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "domain/digits.h"
 #include "engine/local/run_token.h"
 
 namespace weir::engine {
@@ -15,9 +16,6 @@ constexpr std::size_t kLongestLine = 4096;
 
 bool is_space(char c) {
   return c == ' ' || c == '\t';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 std::optional<std::int64_t> take_step(std::string_view& text) {

@@ -8,17 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "engine/local/run_token.h"
+
 namespace weir::engine {
 namespace {
 
 using Json = nlohmann::json;
 constexpr double kMostSeconds = 1e9;
-
-std::string_view take_word(std::string_view& text) {
-  const std::string_view word = text.substr(0, text.find(' '));
-  text.remove_prefix(std::min(text.size(), word.size() + 1));
-  return word;
-}
 
 const Json* member(const Json& object, const char* key) {
   const auto found = object.find(key);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "engine/local/run_token.h"
 #include "engine/local/small_files.h"
 
 namespace weir::engine {
@@ -16,12 +17,6 @@ constexpr std::array<std::string_view, 6> kKindNames{"exited", "signalled",   "o
                                                      "lost",   "not_started", "hung"};
 constexpr off_t kStatusBytes = 4096;
 constexpr std::size_t kMaxExplanation = 1000;
-
-std::string_view take_word(std::string_view& line) {
-  const std::string_view word = line.substr(0, line.find(' '));
-  line.remove_prefix(word.size() == line.size() ? word.size() : word.size() + 1);
-  return word;
-}
 
 std::optional<RunEnded> parse_end(std::string_view line) {
   const std::string_view kind = take_word(line);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/local/run_token.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace weir::engine {
@@ -17,6 +18,12 @@ template std::optional<std::uint64_t> parse_number(std::string_view);
 template std::optional<std::uint32_t> parse_number(std::string_view);
 template std::optional<std::int64_t> parse_number(std::string_view);
 template std::optional<std::int32_t> parse_number(std::string_view);
+
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  return word;
+}
 
 std::string run_token(std::string_view store, RunKey run) {
   std::string token{store};

@@ -34,4 +34,7 @@ extern template std::optional<std::uint32_t> parse_number(std::string_view);
 extern template std::optional<std::int64_t> parse_number(std::string_view);
 extern template std::optional<std::int32_t> parse_number(std::string_view);
 
+// The text up to the first space, which is taken off with it.
+std::string_view take_word(std::string_view& text);
+
 }  // namespace weir::engine

@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 // Longer than imports take. Who has not answered by then is given up, and the rank started anew.
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kImportPatience{60};
 
 std::size_t arguments_before_script(const std::vector<std::string>& command) {
   return command.size() > 1 && command[1] == "-u" ? 2 : 1;
@@ -60,7 +60,7 @@ OwnedFd file_in_memory(std::string_view bytes) {
 
 // 0 when none came.
 pid_t receive_pid(int socket) {
-  const auto give_up_at = Clock::now() + kPatience;
+  const auto give_up_at = Clock::now() + kImportPatience;
   pollfd watched{socket, POLLIN, 0};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up_at - Clock::now());

@@ -9,7 +9,7 @@
 namespace weir::observe {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 // Before enough starts were seen, these stand for them: the points of a normal distribution whose 10 and 90 % points
 // are -1 and 1.
@@ -88,18 +88,18 @@ WaitBand Calibration::adjusted(const WaitBand& raw, Time now) const {
 }
 
 std::string Calibration::to_json() const {
-  json open = json::object();
+  SortedJson open = SortedJson::object();
   for (const auto& [pod, one] : open_) {
     open[pod] = {one.at.time_since_epoch().count(), one.raw.low, one.raw.median, one.raw.high};
   }
-  return json{{"scores", scores_}, {"seen", seen_}, {"open", open}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  return SortedJson{{"scores", scores_}, {"seen", seen_}, {"open", open}}.dump(
+      -1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Result<Calibration> Calibration::from_json(std::string_view text, const std::string& file) {
   Calibration calibration;
   try {
-    const auto all = json::parse(text);
+    const auto all = SortedJson::parse(text);
     calibration.scores_ = all.at("scores").get<std::deque<double>>();
     calibration.seen_ = all.at("seen").get<std::size_t>();
     for (const auto& [pod, one] : all.at("open").items()) {
@@ -107,7 +107,7 @@ Result<Calibration> Calibration::from_json(std::string_view text, const std::str
           Time{Duration{one.at(0).get<std::int64_t>()}},
           {one.at(1).get<double>(), one.at(2).get<double>(), one.at(3).get<double>()}};
     }
-  } catch (const json::exception& error) {
+  } catch (const SortedJson::exception& error) {
     return bad_input(
         {file, 0, "", error.what(), "what weir wrote there, or no file: it learns anew"});
   }

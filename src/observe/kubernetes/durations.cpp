@@ -13,7 +13,7 @@
 namespace weir::observe {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::string_view kAll = "all";
 
@@ -34,14 +34,14 @@ std::string size_text(const Pod& pod) {
   return text.empty() ? "no gpu" : text;
 }
 
-json resources_to_json(const Resources& resources) {
-  json all = json::object();
+SortedJson resources_to_json(const Resources& resources) {
+  SortedJson all = SortedJson::object();
   for (const auto& [name, quantity] : resources) all[name] = to_string(quantity);
   return all;
 }
 
-json arrival_to_json(const Pod& pod) {
-  json labels = json::object();
+SortedJson arrival_to_json(const Pod& pod) {
+  SortedJson labels = SortedJson::object();
   for (const auto& [key, value] : pod.node_selector) labels[key] = value;
   return {{"namespace", pod.meta.ns},
           {"name", pod.meta.name},
@@ -51,7 +51,7 @@ json arrival_to_json(const Pod& pod) {
           {"requests", resources_to_json(pod.requests)}};
 }
 
-PodPointer arrival_from_json(const json& entry) {
+PodPointer arrival_from_json(const SortedJson& entry) {
   auto pod = std::make_shared<Pod>();
   pod->meta.ns = entry.at("namespace").get<std::string>();
   pod->meta.name = entry.at("name").get<std::string>();
@@ -136,20 +136,20 @@ double LearnedDurations::mean_seconds() const {
 }
 
 std::string LearnedDurations::to_json() const {
-  json kinds = json::object();
+  SortedJson kinds = SortedJson::object();
   for (const auto& [kind, kept] : kept_)
     kinds[kind] = {{"seconds", kept.seconds}, {"last", kept.last_learnt}};
-  json arrivals = json::array();
+  SortedJson arrivals = SortedJson::array();
   for (const auto& pod : arrivals_) arrivals.push_back(arrival_to_json(*pod));
-  return json{{"ended_pods", ended_pods_}, {"kinds", kinds}, {"arrivals", arrivals}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  return SortedJson{{"ended_pods", ended_pods_}, {"kinds", kinds}, {"arrivals", arrivals}}.dump(
+      -1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Result<LearnedDurations> LearnedDurations::from_json(std::string_view text,
                                                      const std::string& file) {
   LearnedDurations learned;
   try {
-    const auto all = json::parse(text);
+    const auto all = SortedJson::parse(text);
     learned.ended_pods_ = all.at("ended_pods").get<std::size_t>();
     for (const auto& [kind, entry] : all.at("kinds").items()) {
       auto& kept = learned.kept_[kind];
@@ -158,7 +158,7 @@ Result<LearnedDurations> LearnedDurations::from_json(std::string_view text,
       kept.last_learnt = entry.at("last").get<std::uint64_t>();
     }
     for (const auto& entry : all.at("arrivals")) learned.learn_arrival(arrival_from_json(entry));
-  } catch (const json::exception& error) {
+  } catch (const SortedJson::exception& error) {
     return bad_input(
         {file, 0, "", error.what(), "what weir wrote there, or no file: it learns anew"});
   }

@@ -11,7 +11,7 @@
 namespace weir::observe {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 std::string lower_case(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -30,8 +30,8 @@ std::string quoted(const std::string& text) {
 }
 
 // What the server wrote into a job and does not accept in a new one.
-json job_leftovers() {
-  json steps = json::array();
+SortedJson job_leftovers() {
+  SortedJson steps = SortedJson::array();
   for (const auto* path : {"/spec/selector", "/spec/template/metadata/labels/controller-uid",
                            "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid"}) {
     steps.push_back({{"op", "remove"}, {"path", path}});
@@ -46,7 +46,7 @@ bool is_replaced(const Edit& edit) {
 }
 
 std::string replacing_command(const Edit& edit) {
-  auto steps = json::parse(edit.json);
+  auto steps = SortedJson::parse(edit.json);
   if (edit.object.kind == "Job") {
     for (auto& step : job_leftovers()) steps.push_back(step);
   }
@@ -55,18 +55,18 @@ std::string replacing_command(const Edit& edit) {
          " -o json | kubectl replace --force -f -";
 }
 
-json taints_json(const std::vector<Taint>& taints) {
-  json all = json::array();
+SortedJson taints_json(const std::vector<Taint>& taints) {
+  SortedJson all = SortedJson::array();
   for (const auto& taint : taints) {
-    json one{{"key", taint.key}, {"effect", name_of(taint.effect)}};
+    SortedJson one{{"key", taint.key}, {"effect", name_of(taint.effect)}};
     if (!taint.value.empty()) one["value"] = taint.value;
     all.push_back(one);
   }
   return all;
 }
 
-json amounts_json(const Resources& resources) {
-  json all = json::object();
+SortedJson amounts_json(const Resources& resources) {
+  SortedJson all = SortedJson::object();
   for (const auto& [name, quantity] : resources) {
     all[name] = to_string(quantity, name == "memory" || name == "ephemeral-storage");
   }
@@ -82,7 +82,7 @@ std::string path_step(std::string_view key) {
 }
 
 std::string json_text(std::string_view text) {
-  return json(text).dump();
+  return SortedJson(text).dump();
 }
 
 SpecPlace spec_place(const Pod& pod, const ClusterObjects& objects) {
@@ -117,10 +117,10 @@ std::vector<SpecPlace> spec_places(const std::vector<PodPointer>& pods,
 }
 
 Edit patch_of(ObjectName object, const std::vector<PatchStep>& steps) {
-  json patch = json::array();
+  SortedJson patch = SortedJson::array();
   for (const auto& step : steps) {
-    json one{{"op", step.op}, {"path", step.path}};
-    if (step.op != "remove") one["value"] = json::parse(step.value);
+    SortedJson one{{"op", step.op}, {"path", step.path}};
+    if (step.op != "remove") one["value"] = SortedJson::parse(step.value);
     patch.push_back(std::move(one));
   }
   return {Edit::Action::patch, std::move(object), patch.dump()};
@@ -140,8 +140,8 @@ void append_edits(std::vector<Edit>& edits, const std::vector<Edit>& more) {
       edits.push_back(edit);
       continue;
     }
-    auto steps = json::parse(same->json);
-    for (auto& step : json::parse(edit.json)) steps.push_back(step);
+    auto steps = SortedJson::parse(same->json);
+    for (auto& step : SortedJson::parse(edit.json)) steps.push_back(step);
     same->json = steps.dump();
   }
 }
@@ -165,16 +165,16 @@ std::string command_for(const Edit& edit) {
 }
 
 std::string node_manifest(const Node& node) {
-  json labels = json::object();
+  SortedJson labels = SortedJson::object();
   for (const auto& [key, value] : node.meta.labels) labels[key] = value;
-  json annotations = json::object();
+  SortedJson annotations = SortedJson::object();
   for (const auto& [key, value] : node.meta.annotations) annotations[key] = value;
   const auto amounts = amounts_json(node.allocatable);
-  json manifest{
+  SortedJson manifest{
       {"apiVersion", "v1"},
       {"kind", "Node"},
       {"metadata", {{"name", node.meta.name}, {"labels", labels}, {"annotations", annotations}}},
-      {"spec", json::object()},
+      {"spec", SortedJson::object()},
       {"status",
        {{"capacity", amounts},
         {"allocatable", amounts},
@@ -184,33 +184,33 @@ std::string node_manifest(const Node& node) {
 }
 
 std::string volume_manifest(const std::string& name, const std::string& storage_class) {
-  return json{{"apiVersion", "v1"},
-              {"kind", "PersistentVolume"},
-              {"metadata", {{"name", name}}},
-              {"spec",
-               {{"storageClassName", storage_class},
-                {"capacity", {{"storage", "1Ti"}}},
-                {"accessModes", {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"}},
-                {"hostPath", {{"path", "/var/lib/" + name}}}}}}
+  return SortedJson{{"apiVersion", "v1"},
+                    {"kind", "PersistentVolume"},
+                    {"metadata", {{"name", name}}},
+                    {"spec",
+                     {{"storageClassName", storage_class},
+                      {"capacity", {{"storage", "1Ti"}}},
+                      {"accessModes", {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"}},
+                      {"hostPath", {{"path", "/var/lib/" + name}}}}}}
       .dump();
 }
 
 std::string volume_claim_manifest(const VolumeClaim& claim) {
-  json spec{{"accessModes", {"ReadWriteOnce"}},
-            {"resources", {{"requests", {{"storage", "1Gi"}}}}}};
+  SortedJson spec{{"accessModes", {"ReadWriteOnce"}},
+                  {"resources", {{"requests", {{"storage", "1Gi"}}}}}};
   spec["storageClassName"] = claim.storage_class;
   if (!claim.volume.empty()) spec["volumeName"] = claim.volume;
-  return json{{"apiVersion", "v1"},
-              {"kind", "PersistentVolumeClaim"},
-              {"metadata", {{"namespace", claim.meta.ns}, {"name", claim.meta.name}}},
-              {"spec", spec}}
+  return SortedJson{{"apiVersion", "v1"},
+                    {"kind", "PersistentVolumeClaim"},
+                    {"metadata", {{"namespace", claim.meta.ns}, {"name", claim.meta.name}}},
+                    {"spec", spec}}
       .dump();
 }
 
 std::string tolerations_json(const std::vector<Toleration>& tolerations) {
-  json all = json::array();
+  SortedJson all = SortedJson::array();
   for (const auto& toleration : tolerations) {
-    json one{{"operator", toleration.exists ? "Exists" : "Equal"}};
+    SortedJson one{{"operator", toleration.exists ? "Exists" : "Equal"}};
     if (!toleration.key.empty()) one["key"] = toleration.key;
     if (!toleration.exists) one["value"] = toleration.value;
     if (toleration.effect) one["effect"] = name_of(*toleration.effect);
@@ -224,7 +224,7 @@ std::string resources_json(const Resources& resources) {
 }
 
 std::string strings_json(const std::vector<std::string>& values) {
-  return json(values).dump();
+  return SortedJson(values).dump();
 }
 
 }  // namespace weir::observe

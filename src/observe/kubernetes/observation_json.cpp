@@ -9,39 +9,39 @@
 namespace weir::observe {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-json object_json(const ObjectName& object) {
-  json all{{"kind", object.kind}};
+Json object_json(const ObjectName& object) {
+  Json all{{"kind", object.kind}};
   if (!object.ns.empty()) all["namespace"] = object.ns;
   all["name"] = object.name;
   return all;
 }
 
-json edit_json(const Edit& edit) {
+Json edit_json(const Edit& edit) {
   switch (edit.action) {
     case Edit::Action::patch:
       return {{"action", "patch"},
               {"object", object_json(edit.object)},
-              {"patch", json::parse(edit.json)}};
+              {"patch", Json::parse(edit.json)}};
     case Edit::Action::create:
       return {{"action", "create"},
               {"object", object_json(edit.object)},
-              {"manifest", json::parse(edit.json)}};
+              {"manifest", Json::parse(edit.json)}};
     case Edit::Action::remove:
       break;
   }
   return {{"action", "delete"}, {"object", object_json(edit.object)}};
 }
 
-json change_json(const Change& change) {
-  json edits = json::array();
+Json change_json(const Change& change) {
+  Json edits = Json::array();
   for (const auto& edit : change.edits) edits.push_back(edit_json(edit));
   return {{"text", change.text}, {"commands", change.commands}, {"edits", std::move(edits)}};
 }
 
-json nodes_json(const std::vector<RefusingNodes>& nodes) {
-  json all = json::array();
+Json nodes_json(const std::vector<RefusingNodes>& nodes) {
+  Json all = Json::array();
   for (const auto& entry : nodes) {
     all.push_back({{"constraint", name_of(entry.blocked.constraint)},
                    {"detail", entry.blocked.detail},
@@ -51,12 +51,12 @@ json nodes_json(const std::vector<RefusingNodes>& nodes) {
   return all;
 }
 
-json pending_json(const PendingObservation& pending) {
-  json pods = json::array();
+Json pending_json(const PendingObservation& pending) {
+  Json pods = Json::array();
   for (const auto& pod : pending.workload.pods) pods.push_back(pod->meta.full_name());
-  json changes = json::array();
+  Json changes = Json::array();
   for (const auto& change : pending.explanation.changes) changes.push_back(change_json(change));
-  json all{{"workload", object_json(pending.workload.name)},
+  Json all{{"workload", object_json(pending.workload.name)},
            {"pods", std::move(pods)},
            {"gpus", pending.workload.gpus},
            {"since", to_timestamp(pending.workload.since)},
@@ -77,8 +77,8 @@ json pending_json(const PendingObservation& pending) {
   return all;
 }
 
-json cluster_json(const ClusterSummary& cluster) {
-  json stranded = json::array();
+Json cluster_json(const ClusterSummary& cluster) {
+  Json stranded = Json::array();
   for (const auto& entry : cluster.stranded) {
     stranded.push_back({{"cause", entry.cause}, {"gpus", entry.gpus}, {"nodes", entry.nodes}});
   }
@@ -107,22 +107,22 @@ std::string to_timestamp(Time time) {
 }
 
 std::string to_json(const Observation& observation) {
-  json sources = json::array();
+  Json sources = Json::array();
   for (const auto& source : observation.sources) {
     sources.push_back({{"kind", source.kind},
                        {"objects", source.objects},
                        {"state", source.state},
                        {"detail", source.detail}});
   }
-  json pending = json::array();
+  Json pending = Json::array();
   for (const auto& entry : observation.pending) pending.push_back(pending_json(entry));
-  const json all{{"at", to_timestamp(observation.at)},
+  const Json all{{"at", to_timestamp(observation.at)},
                  {"version", observation.version},
                  {"sources", std::move(sources)},
                  {"cluster", cluster_json(observation.cluster)},
                  {"pending", std::move(pending)}};
   // Names come from a cluster: bytes that are no UTF-8 must not end the program.
-  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace weir::observe

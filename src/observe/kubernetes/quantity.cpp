@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 
+#include "domain/digits.h"
+
 namespace weir::observe {
 namespace {
 
@@ -33,15 +35,10 @@ constexpr std::array<Suffix, 10> kDecimal{{{"n", 1},
                                            {"P", kUnit * 1'000'000'000'000'000},
                                            {"E", kUnit * 1'000'000'000'000'000'000}}};
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::optional<__int128> ten_to_the(std::string_view digits) {
   const bool is_negative = !digits.empty() && digits.front() == '-';
   if (!digits.empty() && (digits.front() == '-' || digits.front() == '+')) digits.remove_prefix(1);
-  if (digits.empty() || digits.size() > 3 || !std::all_of(digits.begin(), digits.end(), is_digit))
-    return std::nullopt;
+  if (digits.size() > 3 || !all_digits(digits)) return std::nullopt;
   int exponent = 0;
   for (const char digit : digits) exponent = exponent * 10 + (digit - '0');
   exponent = is_negative ? 9 - exponent : 9 + exponent;

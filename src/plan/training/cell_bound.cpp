@@ -3,15 +3,9 @@
 
 #include <algorithm>
 
+#include "plan/training/container_index.h"
+
 namespace weir::plan {
-
-namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-}  // namespace
 
 CellBound::CellBound(StageOption& option, const std::vector<int>& borders)
     : option_{option}, borders_{borders} {

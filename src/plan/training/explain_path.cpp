@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "plan/training/container_index.h"
 #include "plan/training/naive_plan.h"
 #include "plan/training/op_balance.h"
 #include "plan/training/plan_draft.h"
@@ -17,10 +18,6 @@ namespace {
 constexpr double kWorthAStep = 0.01;
 // And so are a stage's details.
 constexpr double kWorthADetail = 0.001;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 // Of most operators.
 StageLayout main_layout(const PlanStage& stage) {

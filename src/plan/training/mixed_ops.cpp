@@ -4,17 +4,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/training/container_index.h"
+
 namespace weir::plan {
 
 using predict::IterationCosts;
-
-namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-}  // namespace
 
 MixedOps::MixedOps(const IterationCosts& costs, int gpus, int microbatch,
                    const std::vector<int>& allowed)

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/training/container_index.h"
+
 namespace weir::plan {
 
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 }  // namespace
 

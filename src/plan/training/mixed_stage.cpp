@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/training/container_index.h"
 #include "plan/training/range_maximum.h"
 #include "predict/training/derived_recompute.h"
 
@@ -19,10 +20,6 @@ constexpr int kLargeProblem = 4000;  // operators x GPUs
 constexpr double kFewRates[] = {0.2, 0.45, 0.8, 1.4, 3};
 constexpr double kPlainRates[] = {0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3};
 constexpr double kPlainShares[] = {0, 0.2, 0.5, 1};
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::uint64_t stage_key(int first, int end, int stages_behind) {
   return (static_cast<std::uint64_t>(first) << 40) | (static_cast<std::uint64_t>(end) << 16) |

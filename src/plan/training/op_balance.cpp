@@ -8,7 +8,7 @@ namespace weir::plan {
 
 namespace {
 
-constexpr double kPrecision = 1e-3;  // of a goal, while plans are compared
+constexpr double kCoarse = 1e-3;     // of a goal, while plans are compared
 constexpr double kFine = 1e-6;       // of a goal, before small moves
 constexpr double kFirstGoal = 1.05;  // of perfectly shared work
 constexpr double kNextGoal = 1.3;    // where nothing is known yet
@@ -16,7 +16,6 @@ constexpr int kMostGoals = 24;       // up to about 500 times that
 constexpr int kReach = 24;           // cuts alone, and runs of cuts: a layer and more
 constexpr int kPairReach = 7;        // two neighbouring cuts
 constexpr int kTripleReach = 2;      // three
-constexpr double kJustBelow = 1 - 1e-12;
 
 int gpus_before(const DraftBook& book, const Draft& draft, int stage) {
   int before = 0;
@@ -123,7 +122,7 @@ std::optional<Draft> OpBalance::tighten(const Draft& draft, double most_steady, 
 }
 
 std::optional<Draft> OpBalance::even_out(const Draft& draft, double most_steady) {
-  return tighten(draft, most_steady, kPrecision, Side::front);
+  return tighten(draft, most_steady, kCoarse, Side::front);
 }
 
 std::optional<Draft> OpBalance::hand_over(const Draft& draft, int from, int to, double goal) {

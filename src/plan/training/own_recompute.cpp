@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/training/container_index.h"
 #include "plan/training/stage_option.h"
 
 namespace weir::plan {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostCaps = 8;
 constexpr int kShortStage = 16;  // operators
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 }  // namespace
 

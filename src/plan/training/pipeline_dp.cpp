@@ -4,20 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/training/container_index.h"
+
 namespace weir::plan {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 // Without a limit to begin with: the work bound plus a little, then more and more.
 constexpr double kFirstSlack = 0.02;
 constexpr double kMoreSlack = 1.4;
 constexpr double kMostSlack = 1e4;
-// Strictly below, in doubles.
-constexpr double kJustBelow = 1 - 1e-12;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/training/container_index.h"
 #include "plan/training/naive_plan.h"
 
 namespace weir::plan {
@@ -12,10 +13,6 @@ namespace {
 
 // Shares of the gap between the bottleneck and its partner that operators are to close.
 constexpr std::array kGoalShares{0.4, 0.2, 0.0};
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 }  // namespace
 

@@ -12,6 +12,9 @@
 
 namespace weir::plan {
 
+// A search that has found a plan goes on for strictly better ones: times this, in doubles.
+inline constexpr double kJustBelow = 1 - 1e-12;
+
 class SearchBudget {
  public:
   using Clock = std::chrono::steady_clock;

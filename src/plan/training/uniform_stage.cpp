@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
+#include "plan/training/container_index.h"
+
 namespace weir::plan {
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 PlanOp plan_op(const StageLayout& layout) {
   return {.tp = static_cast<std::int16_t>(layout.tp),

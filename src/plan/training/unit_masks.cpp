@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/training/container_index.h"
+
 namespace weir::plan {
 
 using predict::IterationCosts;
@@ -10,10 +12,6 @@ using predict::ModelOps;
 using predict::ModelUnit;
 
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 bool has_bit(std::uint64_t mask, int bit) {
   return ((mask >> bit) & 1U) != 0;

@@ -3,18 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <numeric>
 
+#include "domain/whole_numbers.h"
 #include "predict/training/iteration_costs.h"
 
 namespace weir::predict {
 
 namespace {
-
-bool is_power_of_two(int n) {
-  return n > 0 && std::has_single_bit(static_cast<unsigned>(n));
-}
 
 class Checker {
  public:

@@ -14,9 +14,6 @@
 namespace weir::schedule {
 namespace {
 
-// How often a job that found no room is planned first instead.
-constexpr int kRepairs = 8;
-
 // With more jobs than this only some are planned anew, on a coarser profile, so that an answer
 // takes milliseconds.
 constexpr std::size_t kAllPlannedAnew = 512;

@@ -36,6 +36,9 @@ Duration laxity(const TrainingJob& job, Time now, Time deadline);
 // How many prices of its top level a plan keeps in reserve; the most first.
 inline constexpr std::array kReserves{4, 1, 0};
 
+// How often a job that found no room is planned first instead.
+inline constexpr int kRepairs = 8;
+
 JobToFill to_fill(const TrainingJob& job, Time now, Time deadline);
 
 // How weir's plans are filled, from now on.

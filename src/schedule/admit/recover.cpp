@@ -46,8 +46,7 @@ Mended as_early_as_possible(const PoolView& view, JobId id, const CapacityProfil
 // The promised jobs, the most urgent first.
 using Order = std::vector<std::pair<Duration, JobId>>;
 
-// How often a job that found no room is planned first instead; never where there are many jobs.
-constexpr int kRepairs = 8;
+// With more jobs than this none is planned again first.
 constexpr std::size_t kManyJobs = 512;
 
 // New timelines for all promised jobs.

@@ -17,10 +17,10 @@ constexpr std::size_t kMostDecisions = 2'000;  // of one trial
 constexpr std::size_t kMostOfOthers = 2;       // lines about the cancellation of others
 constexpr Duration kRounded = std::chrono::minutes{1};
 
-class Search {
+class CounterfactualSearch {
  public:
-  Search(State& state, const CoreConfig& config, Time now, const Asked& asked,
-         const CounterfactualLimits& limits)
+  CounterfactualSearch(State& state, const CoreConfig& config, Time now, const Asked& asked,
+                       const CounterfactualLimits& limits)
       : state_{state}, config_{config}, now_{now}, asked_{asked}, limits_{limits} {}
 
   std::vector<Counterfactual> run() {
@@ -223,7 +223,7 @@ class Search {
 std::vector<Counterfactual> counterfactuals(State& state, const CoreConfig& config, Time now,
                                             const Asked& asked,
                                             const CounterfactualLimits& limits) {
-  return Search{state, config, now, asked, limits}.run();
+  return CounterfactualSearch{state, config, now, asked, limits}.run();
 }
 
 }  // namespace weir::schedule

@@ -8,8 +8,6 @@
 namespace weir::schedule {
 namespace {
 
-constexpr auto kWhole = static_cast<std::size_t>(kWholeGpu.value);
-
 // target(c) = max(target(c), source(c - shift) + gain) for c >= shift.
 void raise_shifted(std::span<const std::int32_t> source, std::size_t shift, std::int32_t gain,
                    std::span<std::int32_t> target) {
@@ -46,14 +44,14 @@ void prune_items(std::vector<PackItem>& items) {
 }
 
 ShareLevels::ShareLevels(std::span<const PackItem> items) {
-  std::vector<bool> is_sum(kWhole + 1, false);
+  std::vector<bool> is_sum(kWholeShare + 1, false);
   is_sum[0] = true;
-  for (std::size_t sum = 1; sum <= kWhole; ++sum) {
+  for (std::size_t sum = 1; sum <= kWholeShare; ++sum) {
     is_sum[sum] = std::any_of(items.begin(), items.end(), [&](const PackItem& item) {
       return item.gpus == 1 && item.gpu_share <= sum && is_sum[sum - item.gpu_share];
     });
   }
-  for (std::size_t free = 0; free <= kWhole; ++free) {
+  for (std::size_t free = 0; free <= kWholeShare; ++free) {
     if (is_sum[free]) share_.push_back(free);
     level_.push_back(share_.size() - 1);
   }

@@ -47,9 +47,11 @@ class CpuGrid {
   std::int64_t step_;
 };
 
+inline constexpr auto kWholeShare = static_cast<std::size_t>(kWholeGpu.value);
+
 struct PackItem {
   std::size_t cpu = 0;        // steps
-  std::size_t gpu_share = 0;  // milli, of each GPU; 1..1000
+  std::size_t gpu_share = 0;  // milli, of each GPU; 1..kWholeShare
   std::size_t gpus = 0;       // 1 or more
   std::int32_t value = 0;     // of the whole item
   std::size_t id = 0;         // the caller's

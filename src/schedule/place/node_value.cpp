@@ -16,7 +16,6 @@ namespace {
 // Fixed: the samples belong to the policy, not to a run.
 constexpr std::uint64_t kSampleSeed = 0x77656972;
 constexpr std::size_t kFirstSlots = 1024;
-constexpr auto kWhole = static_cast<std::size_t>(kWholeGpu.value);
 
 MilliCpu largest_cpu(std::span<const NodeClass> node_classes) {
   MilliCpu largest;
@@ -117,7 +116,7 @@ void NodeValue::prepare(Group& group) const {
     const std::uint64_t low = words.next();
     by_level.push_back({low, words.next()});
   }
-  for (std::size_t free = 0; free < kWhole; ++free)
+  for (std::size_t free = 0; free < kWholeShare; ++free)
     group.keys.push_back(by_level[group.levels.level(free)]);
   group.keys.push_back(by_level.back());
   group.is_ready = true;
@@ -128,7 +127,7 @@ void NodeValue::append_row(const Group& group, std::span<const std::int16_t> fre
   std::vector<std::size_t> partial;
   for (const std::int16_t free : free_gpu) {
     const auto share = static_cast<std::size_t>(free);
-    if (share == kWhole) {
+    if (share == kWholeShare) {
       ++whole;
     } else if (group.levels.level(share) > 0) {
       partial.push_back(group.levels.level(share));

@@ -35,8 +35,6 @@
 
 namespace weir::schedule {
 
-inline constexpr std::int64_t kMicroPerMilli = 1000;
-
 struct NodeValueOptions {
   int samples = 16;                   // 1..64
   double horizon = 100;               // arrivals

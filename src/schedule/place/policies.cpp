@@ -26,7 +26,7 @@ const ExpectedValuePolicy kExpectedValue;
 
 constexpr std::string_view kFgdPaper = "Weng et al., USENIX ATC 2023";
 
-const std::array kPolicies{
+const std::array kPlacementPolicies{
     PolicyRow{"random", "Any node and any GPU that fits", kFgdPaper, &kRandom},
     PolicyRow{"dot-product", "The node whose free resources align least with the task", kFgdPaper,
               &kDotProduct},
@@ -48,14 +48,14 @@ const std::array kPolicies{
 }  // namespace
 
 std::span<const PolicyRow> placement_policies() {
-  return kPolicies;
+  return kPlacementPolicies;
 }
 
 const PlacementPolicy* find_placement_policy(std::string_view name) {
   const auto row =
-      std::find_if(kPolicies.begin(), kPolicies.end(),
+      std::find_if(kPlacementPolicies.begin(), kPlacementPolicies.end(),
                    [name](const PolicyRow& candidate) { return candidate.name == name; });
-  return row == kPolicies.end() ? nullptr : row->policy;
+  return row == kPlacementPolicies.end() ? nullptr : row->policy;
 }
 
 }  // namespace weir::schedule

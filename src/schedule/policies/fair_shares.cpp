@@ -20,12 +20,13 @@ struct Scaled {
   std::int64_t gpus;
 };
 
-std::int64_t milliseconds(Duration time) {
+std::int64_t clamped_milliseconds(Duration time) {
   return std::clamp<std::int64_t>(time / std::chrono::milliseconds{1}, 0, kLongest);
 }
 
 Scaled scaled(const FairJob& job) {
-  Scaled made{milliseconds(job.age), milliseconds(job.left), milliseconds(job.ideal), job.gpus};
+  Scaled made{clamped_milliseconds(job.age), clamped_milliseconds(job.left),
+              clamped_milliseconds(job.ideal), job.gpus};
   made.ideal = std::max({made.ideal, (made.age + made.left) / kWholeTime, std::int64_t{1}});
   return made;
 }

@@ -152,9 +152,9 @@ namespace {
 
 // Lease after lease, every choice of jobs that leaves no room for another: running a job never harms
 // it, so a choice that leaves room cannot do what a larger one cannot.
-class Search {
+class LeaseSearch {
  public:
-  Search(const LeaseGrid& grid, std::span<const LeaseJob> jobs, std::int64_t most_steps)
+  LeaseSearch(const LeaseGrid& grid, std::span<const LeaseJob> jobs, std::int64_t most_steps)
       : grid_{grid}, jobs_{jobs}, steps_left_{most_steps} {
     for (const LeaseJob& job : jobs) end_ = std::max(end_, leases_before(grid, job.deadline));
     for (std::size_t i = 0; i < jobs.size(); ++i) by_deadline_.push_back(i);
@@ -268,7 +268,7 @@ class Search {
 std::optional<LeaseTimetable> search_timetable(const LeaseGrid& grid,
                                                std::span<const LeaseJob> jobs,
                                                std::int64_t most_steps) {
-  return Search{grid, jobs, most_steps}.find();
+  return LeaseSearch{grid, jobs, most_steps}.find();
 }
 
 std::optional<LeaseTimetable> plan_leases(const LeaseGrid& grid, std::span<const LeaseJob> jobs) {

@@ -11,7 +11,7 @@
 namespace weir::schedule {
 namespace {
 
-constexpr Duration kRound = from_seconds(60);
+constexpr Duration kPolluxRound = from_seconds(60);
 
 // Without news, a round in which nothing changed is followed by another only after so many: all that
 // differs then is that jobs are older, and a change weighs less on them.
@@ -102,7 +102,7 @@ Verdict PolluxPolicy::judge(const PoolView&, const TrainingJob& job) const {
 }
 
 Allocation PolluxPolicy::allocate(const PoolView& view) const {
-  const Duration round = view.config.round.count() > 0 ? view.config.round : kRound;
+  const Duration round = view.config.round.count() > 0 ? view.config.round : kPolluxRound;
   const Time begun = slot_before(view.now, round);
   const std::vector<JobId> order = by_service(view);
   Allocation allocation;

@@ -11,7 +11,7 @@ namespace weir::schedule {
 namespace {
 
 // 5 minutes met the most deadlines of what was tried (docs/models/rivals.md).
-constexpr Duration kRound = std::chrono::minutes{5};
+constexpr Duration kThemisRound = std::chrono::minutes{5};
 
 // The larger first.
 struct Priority {
@@ -92,7 +92,7 @@ Duration time_on_equal_share(const PoolView& view, const TrainingJob& job) {
 Allocation ThemisPolicy::allocate(const PoolView& view) const {
   const Line line = line_of(view);
   if (!line.somebody_waits()) return {keep_running(view, line)};
-  const Round round = round_of(view, kRound);
+  const Round round = round_of(view, kThemisRound);
   if (!round.just_began && !line.somebody_waiting_fits())
     return {keep_running(view, line), round.end};
   return {serve_in_order(view, by_priority(view, round)), round.end};

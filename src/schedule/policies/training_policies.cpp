@@ -38,7 +38,7 @@ const CappedSrtfPolicy kCappedSrtf;
 
 constexpr std::string_view kElasticFlowPaper = "Gu et al., ASPLOS 2023";
 
-const std::array kPolicies{
+const std::array kTrainingPolicies{
     TrainingPolicyRow{"weir", "Deadlines that hold; left-over GPUs where they save most",
                       "weir, docs/models/promises.md", &kWeir},
     TrainingPolicyRow{"elasticflow", "As few GPUs as deadlines need; the rest by marginal return",
@@ -74,14 +74,14 @@ const std::array kPolicies{
 }  // namespace
 
 std::span<const TrainingPolicyRow> training_policies() {
-  return kPolicies;
+  return kTrainingPolicies;
 }
 
 const TrainingPolicy* find_training_policy(std::string_view name) {
   const auto row =
-      std::find_if(kPolicies.begin(), kPolicies.end(),
+      std::find_if(kTrainingPolicies.begin(), kTrainingPolicies.end(),
                    [name](const TrainingPolicyRow& candidate) { return candidate.name == name; });
-  return row == kPolicies.end() ? nullptr : row->policy;
+  return row == kTrainingPolicies.end() ? nullptr : row->policy;
 }
 
 }  // namespace weir::schedule

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::int64_t kStepsPerHalfLife = 256;
 constexpr int kFractionBits = 32;
-constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
-constexpr std::uint64_t kFactor = 4'283'353'945;  // of one step: 2^(-1/256), as a fraction of kOne
+constexpr std::uint64_t kWholeFraction = std::uint64_t{1} << kFractionBits;
+constexpr std::uint64_t kFactor =
+    4'283'353'945;  // of one step: 2^(-1/256), as a fraction of kWholeFraction
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(static_cast<WideInteger>(a) * b >> kFractionBits);
@@ -19,7 +20,7 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 // What is left of 1 after so many steps.
 std::uint64_t factor_of(std::int64_t steps) {
-  std::uint64_t result = kOne;
+  std::uint64_t result = kWholeFraction;
   for (std::uint64_t power = kFactor; steps > 0; steps /= 2) {
     if (steps % 2 == 1) result = times(result, power);
     power = times(power, power);
@@ -50,7 +51,8 @@ std::int64_t DecayedUsage::at(Time time, Duration half_life) const {
   const WideInteger before = gpu_milliseconds + gpus * milliseconds(first_end - since);
   // Whole steps in between, each decayed once for every step since: f + f^2 + ... + f^(n - 1).
   const std::uint64_t later = factor_of(last - first - 1);
-  const WideInteger sum = static_cast<WideInteger>(kFactor) * (kOne - later) / (kOne - kFactor);
+  const WideInteger sum =
+      static_cast<WideInteger>(kFactor) * (kWholeFraction - later) / (kWholeFraction - kFactor);
   const WideInteger between =
       static_cast<WideInteger>(gpus) * step.count() / 1'000'000 * sum >> kFractionBits;
   return scaled(before, times(later, kFactor)) + static_cast<std::int64_t>(between) +
