@@ -6,6 +6,8 @@
 # Needs node, npm and ui/node_modules (tools/install_page_deps.sh). Without them the target has no page, and all else is
 # built as always. Which node counts is decided by PATH alone, as for a person who types it.
 function(weir_embed_page target)
+  # It alone is compiled anew when the page changes.
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/dashboard/embedded_page.cpp PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
   set(ui ${CMAKE_SOURCE_DIR}/ui)
   foreach(program node npm)
     if(WEIR_${program} AND NOT EXISTS "${WEIR_${program}}")
