@@ -61,7 +61,6 @@ function(weir_test_program program)
   target_link_libraries(${program} PRIVATE weir_${test_LAYER} weir_warnings GTest::gmock_main rapidcheck_gtest)
   # What is tested is optimised; the tests themselves need not be, and compile a third faster.
   target_compile_options(${program} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
-  set_target_properties(${program} PROPERTIES UNITY_BUILD OFF)
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${test_LABEL} TIMEOUT 600)
 endfunction()
 

@@ -22,23 +22,23 @@ namespace {
 // A GPU does an iteration a second, whatever the job.
 constexpr std::int64_t kIterationsPerHour = 3600;
 
-struct Step {
+struct TrainingStep {
   Time at;
   std::variant<TrainingSubmitted, TenantsChanged, NodeLost, NodeReturned, JobCancelled> what;
 };
 
-struct Scenario {
+struct TrainingScenario {
   Cluster cluster;
   Duration price{0};
   std::vector<std::string> names;  // of jobs, in the order they come
   std::vector<std::pair<CurveKey, Curve>> curves;
-  std::vector<Step> steps;
+  std::vector<TrainingStep> steps;
   Expectations expected;
 };
 
-class Parser : public ScenarioLines {
+class TrainingParser : public ScenarioLines {
  public:
-  Parser(std::string file, Scenario& scenario)
+  TrainingParser(std::string file, TrainingScenario& scenario)
       : ScenarioLines{std::move(file)}, scenario_{scenario} {}
 
   void line(const std::string& text) {
@@ -63,13 +63,13 @@ class Parser : public ScenarioLines {
   Diagnostics finish() {
     for (const auto& [at, table] : tables_) scenario_.steps.push_back({at, TenantsChanged{table}});
     std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
-                     [](const Step& a, const Step& b) {
-                       const auto is_table = [](const Step& step) {
+                     [](const TrainingStep& a, const TrainingStep& b) {
+                       const auto is_table = [](const TrainingStep& step) {
                          return std::holds_alternative<TenantsChanged>(step.what);
                        };
                        return std::pair{a.at, !is_table(a)} < std::pair{b.at, !is_table(b)};
                      });
-    for (const Step& step : scenario_.steps) {
+    for (const TrainingStep& step : scenario_.steps) {
       if (const auto* submitted = std::get_if<TrainingSubmitted>(&step.what))
         scenario_.names.push_back(submitted->spec.name);
     }
@@ -193,7 +193,7 @@ class Parser : public ScenarioLines {
   void cancel() {
     if (words().size() != 4 || words()[2] != "at") return mistake("cancel", "", "`cancel a at 5m`");
     JobId id{0};
-    for (const Step& step : scenario_.steps) {
+    for (const TrainingStep& step : scenario_.steps) {
       const auto* submitted = std::get_if<TrainingSubmitted>(&step.what);
       if (submitted == nullptr) continue;
       ++id.value;
@@ -210,14 +210,14 @@ class Parser : public ScenarioLines {
     });
   }
 
-  Scenario& scenario_;
+  TrainingScenario& scenario_;
   std::map<Time, TenantTable> tables_;
 };
 
 // Plays the steps. Jobs do exactly what the scheduler believes.
-class Player {
+class TrainingPlayer {
  public:
-  explicit Player(const Scenario& scenario)
+  explicit TrainingPlayer(const TrainingScenario& scenario)
       : scenario_{scenario}, core_{config(), initial(scenario)} {
     for (const auto& [key, curve] : scenario.curves)
       core_.handle({Time{}, CurveUpdated{PoolIndex{0}, key, curve}});
@@ -250,7 +250,7 @@ class Player {
     config.training_policy = schedule::find_training_policy("weir");
     return config;
   }
-  static schedule::State initial(const Scenario& scenario) {
+  static schedule::State initial(const TrainingScenario& scenario) {
     schedule::State state = schedule::initial_state_for_training(scenario.cluster);
     state.training.rescale_cost = {scenario.price, Duration{0}};
     return state;
@@ -314,7 +314,7 @@ class Player {
   template <class Other>
   void note(const Record&, const Other&) {}
 
-  const Scenario& scenario_;
+  const TrainingScenario& scenario_;
   schedule::Core core_;
   std::vector<std::string> log_;
 };
@@ -323,12 +323,12 @@ class Player {
 
 Result<ScenarioReport> run_training_scenario(const std::string& file_name,
                                              const std::string& text) {
-  Scenario scenario;
-  Parser parser{file_name, scenario};
+  TrainingScenario scenario;
+  TrainingParser parser{file_name, scenario};
   std::istringstream lines{text};
   for (std::string line; std::getline(lines, line);) parser.line(line);
   if (Diagnostics mistakes = parser.finish(); !mistakes.empty()) return bad_input(mistakes);
-  return compared(Player{scenario}.play(), scenario.expected);
+  return compared(TrainingPlayer{scenario}.play(), scenario.expected);
 }
 
 }  // namespace weir::tests

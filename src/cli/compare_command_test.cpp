@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 class Compare : public ::testing::Test {
  protected:
@@ -36,11 +36,11 @@ class Compare : public ::testing::Test {
     more.insert(more.begin(), {"simulate", "--compare", path});
     return weir(more);
   }
-  static Json runs_of(const std::string& path, std::vector<std::string> more = {}) {
+  static SortedJson runs_of(const std::string& path, std::vector<std::string> more = {}) {
     more.emplace_back("--json");
     const Ran ran = compare(path, more);
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return Json::parse(ran.out).at("runs");
+    return SortedJson::parse(ran.out).at("runs");
   }
 };
 
@@ -51,7 +51,7 @@ TEST_F(Compare, TheExampleComparesAllPoliciesOnTwoClusters) {
     EXPECT_THAT(ran.out, HasSubstr(std::string{"  "} + policy + " "));
   EXPECT_THAT(ran.out, HasSubstr("weir beside the best of the others\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nweir simulate --compare " + night_ + "\n"));
-  const Json runs = runs_of(night_);
+  const SortedJson runs = runs_of(night_);
   EXPECT_EQ(runs.front().at("gpus"), 32);
   EXPECT_EQ(runs.back().at("gpus"), 16);
   EXPECT_EQ(runs.back().at("cluster"), "2x8xA100");
@@ -60,16 +60,16 @@ TEST_F(Compare, TheExampleComparesAllPoliciesOnTwoClusters) {
 
 // A comparison of one trace is what --jobs tells of it.
 TEST_F(Compare, GivesTheFiguresOfTheSameRunsAlone) {
-  Json compared = runs_of(comparison("policies: [weir, edf]\n"));
+  SortedJson compared = runs_of(comparison("policies: [weir, edf]\n"));
   const Ran alone = weir({"simulate", "--jobs", kExamples + "/night.yaml", "--cluster", "4x8xA100",
                           "--curves", kExamples + "/curves", "--policy", "weir,edf", "--json"});
-  for (Json& run : compared) run.erase("cluster");
-  EXPECT_EQ(compared, Json::parse(alone.out).at("runs"));
+  for (SortedJson& run : compared) run.erase("cluster");
+  EXPECT_EQ(compared, SortedJson::parse(alone.out).at("runs"));
 }
 
 TEST_F(Compare, TheEnvelopeHasVersionAndRecipe) {
   const Ran ran = compare(comparison("policies: [weir]\n"), {"--slot", "60s", "--json"});
-  const Json json = Json::parse(ran.out);
+  const SortedJson json = SortedJson::parse(ran.out);
   EXPECT_TRUE(json.at("version").is_string());
   EXPECT_THAT(json.at("recipe").get<std::string>(), HasSubstr("--slot 60s"));
   EXPECT_FALSE(json["runs"][0].contains("timing"));
@@ -92,8 +92,8 @@ TEST_F(Compare, TheCommandLineWins) {
 
 TEST_F(Compare, WeirCanBeComparedWithoutSomeOfItsParts) {
   const std::string path = comparison("policies: [weir, edf]\n");
-  const Json whole = runs_of(path);
-  const Json without = runs_of(path, {"--ablate", "left-overs"});
+  const SortedJson whole = runs_of(path);
+  const SortedJson without = runs_of(path, {"--ablate", "left-overs"});
   EXPECT_NE(whole[0], without[0]);
   EXPECT_EQ(whole[1], without[1]);
   const Ran mistake = compare(comparison("policies: [edf]\n"), {"--ablate", "left-overs"});

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 class Explain : public ::testing::Test {
  protected:
@@ -73,7 +73,7 @@ TEST_F(Explain, TheEarliestDeadlineIsPromisedToWhoAsksForIt) {
        {Refused{"tokyo-photos", "deadline: 3h", 7}, Refused{"last-minute", "deadline: 45m", 11}}) {
     const Ran ran = explain({"--job", job.name, "--gate", "off", "--json"});
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
-    const Json first = Json::parse(ran.out)["explain"];
+    const SortedJson first = SortedJson::parse(ran.out)["explain"];
     ASSERT_EQ(first["answer"], "refused") << job.name;
     const double offered = std::ceil(first["earliest_s"].get<double>());
     std::string asked_again = jobs;
@@ -84,7 +84,7 @@ TEST_F(Explain, TheEarliestDeadlineIsPromisedToWhoAsksForIt) {
     night_[3] = folder_.write("again.yaml", asked_again).string();
     const Ran again = explain({"--job", job.name, "--gate", "off", "--json"});
     ASSERT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(Json::parse(again.out)["explain"]["answer"], "promised") << job.name;
+    EXPECT_EQ(SortedJson::parse(again.out)["explain"]["answer"], "promised") << job.name;
     night_[3] = (fs::path{kExamples} / "night.yaml").string();
   }
 }
@@ -109,7 +109,7 @@ TEST_F(Explain, CutsALogToo) {
 TEST_F(Explain, PrintsJson) {
   const Ran ran = explain({"--job", "demo-gpt2", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json json = Json::parse(ran.out).at("explain");
+  const SortedJson json = SortedJson::parse(ran.out).at("explain");
   EXPECT_EQ(json.at("name"), "demo-gpt2");
   EXPECT_EQ(json.at("answer"), "promised");
   EXPECT_FALSE(json.at("plans").empty());

@@ -15,7 +15,7 @@
 namespace weir::cli {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -50,7 +50,7 @@ class PlanCommand : public testing::Test {
 TEST_F(PlanCommand, PrintsWhatTheContractNames) {
   const Ran ran = plan({"--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const json answer = json::parse(ran.out);
+  const SortedJson answer = SortedJson::parse(ran.out);
   EXPECT_GE(answer["predicted_ms"], answer["lower_bound_ms"]);
   EXPECT_LE(answer["max_memory_mib"], 2000);
   EXPECT_EQ(answer["complete"], true);
@@ -58,7 +58,7 @@ TEST_F(PlanCommand, PrintsWhatTheContractNames) {
     EXPECT_TRUE(answer.contains(key)) << key;
   int next = 0;
   int gpus = 0;
-  for (const json& stage : answer["stages"]) {
+  for (const SortedJson& stage : answer["stages"]) {
     EXPECT_EQ(stage["ops"][0], next);
     next = stage["ops"][1];
     gpus += stage["gpus"].get<int>();
@@ -72,11 +72,11 @@ TEST_F(PlanCommand, PrintsWhatTheContractNames) {
 
 TEST_F(PlanCommand, WritesAPlanThatPredictReadsBackToTheSameTime) {
   ASSERT_EQ(plan({"--out", file("plan.json")}).exit_code, 0);
-  const json written = json::parse(content_of(file("plan.json")));
+  const SortedJson written = SortedJson::parse(content_of(file("plan.json")));
   const Ran ran = weir(
       {"predict", "--plan", file("plan.json"), "--profiles", folder_.path().string(), "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const json predicted = json::parse(ran.out);
+  const SortedJson predicted = SortedJson::parse(ran.out);
   EXPECT_EQ(predicted["predicted_ms"], written["predicted_ms"]);
   EXPECT_EQ(predicted["stages"], written["stages"]);
   EXPECT_EQ(predicted["cost_model"], "full");
@@ -98,7 +98,7 @@ TEST_F(PlanCommand, GivesTheSameAnswerForTheSameEvaluations) {
   ASSERT_EQ(plan(limited + Words{"--out", file("a.json")}).exit_code, 0);
   ASSERT_EQ(plan(limited + Words{"--out", file("b.json")}).exit_code, 0);
   EXPECT_EQ(content_of(file("a.json")), content_of(file("b.json")));
-  EXPECT_EQ(json::parse(content_of(file("a.json")))["complete"], false);
+  EXPECT_EQ(SortedJson::parse(content_of(file("a.json")))["complete"], false);
 }
 
 TEST_F(PlanCommand, EndsWithinItsBudget) {
@@ -113,13 +113,13 @@ TEST_F(PlanCommand, EndsWithinItsBudget) {
 TEST_F(PlanCommand, KeepsTheNumberOfStagesAsked) {
   const Ran ran = plan({"--stages", "2", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_EQ(json::parse(ran.out)["stages"].size(), 2);
+  EXPECT_EQ(SortedJson::parse(ran.out)["stages"].size(), 2);
 }
 
 TEST_F(PlanCommand, WritesATimeLineAndAPage) {
   const Ran ran = plan({"--timeline", file("t.json"), "--report", file("r.html"), "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_FALSE(json::parse(content_of(file("t.json")))["traceEvents"].empty());
+  EXPECT_FALSE(SortedJson::parse(content_of(file("t.json")))["traceEvents"].empty());
   EXPECT_THAT(content_of(file("r.html")),
               AllOf(HasSubstr("Which plan is fastest?"), HasSubstr("What would help")));
   EXPECT_THAT(ran.err, HasSubstr("wrote "));
@@ -173,7 +173,7 @@ TEST_F(PlanCommand, FindsTheDatabaseThatHasTheModel) {
   const Ran ran = weir({"plan", "--profiles", folder_.path().string(), "--model", "gpt", "--size",
                         "small", "--layers", "2", "--gpus-per-node", "2", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_EQ(json::parse(ran.out)["database"], "random");
+  EXPECT_EQ(SortedJson::parse(ran.out)["database"], "random");
 }
 
 TEST_F(PlanCommand, NamesTheMemoryThatIsEnoughWhenNoPlanFits) {

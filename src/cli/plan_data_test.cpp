@@ -12,7 +12,7 @@
 namespace weir::cli {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 TEST(PlanData, ThePublishedSettingGetsThePlanThatIsKnownToBeBest) {
   WEIR_NEEDS_DATA(data);
@@ -41,7 +41,7 @@ TEST(PlanData, ThePublishedSettingGetsThePlanThatIsKnownToBeBest) {
                         "5000000",
                         "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const json answer = json::parse(ran.out);
+  const SortedJson answer = SortedJson::parse(ran.out);
   EXPECT_LE(answer["predicted_ms"], 58492.6);
   EXPECT_GE(answer["lower_bound_ms"], 57361.0);
   EXPECT_LE(answer["max_memory_mib"], 12000);
@@ -57,8 +57,8 @@ TEST(PlanData, PlansOfTheArtifactArePricedAsItDid) {
     const Ran ran = weir({"predict", "--plan", entry.path().string(), "--profiles",
                           (data / "aceso").string(), "--cost-model", "published", "--json"});
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
-    const json predicted = json::parse(ran.out);
-    const json recorded = json::parse(std::ifstream{entry.path()});
+    const SortedJson predicted = SortedJson::parse(ran.out);
+    const SortedJson recorded = SortedJson::parse(std::ifstream{entry.path()});
     for (std::size_t i = 0; i < recorded["stage_T_ms"].size(); ++i) {
       EXPECT_NEAR(predicted["stages"][i]["time_ms"], recorded["stage_T_ms"][i], 0.01) << entry;
       EXPECT_NEAR(predicted["stages"][i]["memory_mib"], recorded["stage_mem_mb"][i], 0.01) << entry;
@@ -74,7 +74,7 @@ TEST(PlanData, ASizeMadeOfAnothersRowsHasItsOwnLayers) {
                         "22B", "--nodes", "4", "--stages", "4", "--microbatches", "4", "--memory",
                         "280000MiB", "--evaluations", "300000", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const json answer = json::parse(ran.out);
+  const SortedJson answer = SortedJson::parse(ran.out);
   EXPECT_EQ(answer["layers"], 48);
   EXPECT_EQ(answer["stages"].back()["ops"][1], 48 * (13 + 21) + 5);
 }

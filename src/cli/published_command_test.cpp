@@ -13,7 +13,7 @@ namespace weir::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 class AsPublished : public ::testing::Test {
  protected:
@@ -50,7 +50,7 @@ TEST_F(AsPublished, PrintsOneRowForEachPublishedPolicy) {
 TEST_F(AsPublished, SaysInJsonWhichAccountingItIs) {
   const Ran ran = play({"--policy", "edf", "--json", "--csv", path("runs.csv")});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json run = Json::parse(ran.out).at("runs").at(0);
+  const SortedJson run = SortedJson::parse(ran.out).at("runs").at(0);
   EXPECT_EQ(run.at("accounting"), "as published");
   EXPECT_EQ(run.at("policy"), "edf");
   EXPECT_EQ(run.at("jobs"), 2);

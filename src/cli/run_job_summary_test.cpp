@@ -21,7 +21,7 @@ RunReady ready_after(Duration import, bool is_warm = false) {
   return ready;
 }
 
-RunProgress at_step(std::int64_t step) {
+RunProgress with_loss_at_step(std::int64_t step) {
   RunProgress progress;
   progress.iterations = step;
   progress.loss = 0.25;
@@ -33,9 +33,9 @@ RunCourse a_resized_course() {
   RunCourse course{{.sizes = {1, 2, 1}, .at_steps = {100, 200}}, 1};
   course.begin(0s);
   course.on_report({JobId{1}, 1, ready_after(9s)}, 1s);
-  course.on_report({JobId{1}, 1, at_step(100)}, 2s);
+  course.on_report({JobId{1}, 1, with_loss_at_step(100)}, 2s);
   course.on_report({JobId{1}, 2, ready_after(2s)}, 5s);
-  course.on_report({JobId{1}, 2, at_step(200)}, 6s);
+  course.on_report({JobId{1}, 2, with_loss_at_step(200)}, 6s);
   course.on_report({JobId{1}, 3, ready_after(500ms, true)}, 7s);
   course.on_report({JobId{1}, 3, RunEnded{RunEndKind::exited, 0, "exit code 0"}}, 8s);
   return course;
@@ -75,7 +75,7 @@ TEST(RunSummary, TheSameForPrograms) {
 TEST(RunSummary, AChangeThatNeverGotReadyHasNoTimes) {
   RunCourse course{{.sizes = {1, 2}, .at_steps = {1}}, 1};
   course.begin(0s);
-  course.on_report({JobId{1}, 1, at_step(1)}, 1s);
+  course.on_report({JobId{1}, 1, with_loss_at_step(1)}, 1s);
   course.on_report({JobId{1}, 2, RunEnded{RunEndKind::exited, 1, "exit code 1"}}, 2s);
   EXPECT_EQ(change_table(course).rows.size(), 1U);
   EXPECT_EQ(change_table(course).rows[0].back(), "-");

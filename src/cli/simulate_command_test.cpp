@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::string_view kNodes =
     "sn,cpu_milli,memory_mib,gpu,model\n"
@@ -73,9 +73,9 @@ TEST_F(SimulateCommand, PrintsTheJsonOfTheContract) {
   const Ran ran = simulate({"--nodes", nodes_, "--tasks", tasks_, "--policy", "fgd,best-fit",
                             "--seeds", "42..43", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json json = Json::parse(ran.out);
+  const SortedJson json = SortedJson::parse(ran.out);
   ASSERT_EQ(json.at("runs").size(), 4U);
-  const Json& run = json["runs"][0];
+  const SortedJson& run = json["runs"][0];
   EXPECT_EQ(run.at("policy"), "fgd");
   EXPECT_EQ(run.at("tasks_file"), tasks_);
   EXPECT_EQ(run.at("seed"), 42);
@@ -117,7 +117,7 @@ TEST_F(SimulateCommand, MeasuresTimeOnlyWhenAsked) {
   const Ran ran = simulate({"--nodes", nodes_, "--tasks", tasks_, "--policy", "fgd", "--seeds", "1",
                             "--timing", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_TRUE(Json::parse(ran.out)["runs"][0]["timing"].contains("decision_us_mean"));
+  EXPECT_TRUE(SortedJson::parse(ran.out)["runs"][0]["timing"].contains("decision_us_mean"));
 }
 
 TEST_F(SimulateCommand, PlaysChurnToo) {
@@ -125,7 +125,7 @@ TEST_F(SimulateCommand, PlaysChurnToo) {
       simulate({"--nodes", nodes_, "--tasks", tasks_, "--policy", "fgd", "--seeds", "1",
                 "--protocol", "churn", "--load", "0.9,1.1", "--queue", "backfill", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json json = Json::parse(ran.out);
+  const SortedJson json = SortedJson::parse(ran.out);
   ASSERT_EQ(json.at("churn").size(), 2U);
   EXPECT_EQ(json["churn"][0]["load"], 0.9);
   EXPECT_EQ(json["churn"][1]["queue"], "backfill");
@@ -137,7 +137,7 @@ TEST_F(SimulateCommand, TakesEachListOnItsOwn) {
   const Ran ran = simulate({"--nodes", nodes_, "--tasks", tasks_, "--tasks", other, "--policy",
                             "fgd", "--seeds", "1", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json json = Json::parse(ran.out);
+  const SortedJson json = SortedJson::parse(ran.out);
   EXPECT_EQ(json["runs"][0]["tasks_file"], tasks_);
   EXPECT_EQ(json["runs"][1]["tasks_file"], other);
   EXPECT_EQ(json["runs"][1]["workload"], "other");
@@ -146,7 +146,7 @@ TEST_F(SimulateCommand, TakesEachListOnItsOwn) {
 TEST_F(SimulateCommand, WithoutFilesPlaysASyntheticTrace) {
   const Ran ran = simulate({"--policy", "best-fit", "--seeds", "1", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_EQ(Json::parse(ran.out)["runs"][0]["tasks_file"], "");
+  EXPECT_EQ(SortedJson::parse(ran.out)["runs"][0]["tasks_file"], "");
 }
 
 TEST_F(SimulateCommand, RefusesAnUnknownPolicyAndNamesTheKnown) {
@@ -223,7 +223,7 @@ TEST_F(SimulateCommand, TakesItsOptionsFromAConfigFile) {
                                  .string();
   const Ran ran = weir({"simulate", "--config", config, "--seeds", "7"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json json = Json::parse(ran.out);
+  const SortedJson json = SortedJson::parse(ran.out);
   ASSERT_EQ(json["runs"].size(), 1U);
   EXPECT_EQ(json["runs"][0]["seed"], 7);
 }

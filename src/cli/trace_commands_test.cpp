@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr std::string_view kNodes = "sn,cpu_milli,memory_mib,gpu,model\na,32000,262144,4,T4\n";
+constexpr std::string_view kOneNode = "sn,cpu_milli,memory_mib,gpu,model\na,32000,262144,4,T4\n";
 constexpr std::string_view kTasks =
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
     "t1,2000,4096,1,500,T4\n"
@@ -22,7 +22,7 @@ constexpr std::string_view kTasks =
 
 TEST(TraceDescribe, TellsNodesFromTasksInAnyOrder) {
   const formats::TemporaryFolder folder;
-  const auto nodes = folder.write("nodes.csv", kNodes).string();
+  const auto nodes = folder.write("nodes.csv", kOneNode).string();
   const auto tasks = folder.write("tasks.csv.gz", formats::gzip(kTasks)).string();
   const Ran ran = weir({"trace", "describe", tasks, nodes});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
@@ -52,7 +52,7 @@ TEST(TraceDescribe, TellsTheMistakesOfAllFiles) {
 
 TEST(TraceConvert, RoundTripsThroughYaml) {
   const formats::TemporaryFolder folder;
-  const auto nodes = folder.write("nodes.csv", kNodes).string();
+  const auto nodes = folder.write("nodes.csv", kOneNode).string();
   const auto tasks = folder.write("tasks.csv", kTasks).string();
   const fs::path yaml = folder.path() / "yaml";
   const fs::path back = folder.path() / "back";

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 class TrainSimulation : public ::testing::Test {
  protected:
@@ -37,9 +37,9 @@ class TrainSimulation : public ::testing::Test {
 TEST_F(TrainSimulation, PrintsTheJsonOfTheContract) {
   const Ran ran = simulate({"--policy", "weir,edf", "--slot", "60s", "--timing", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json json = Json::parse(ran.out);
+  const SortedJson json = SortedJson::parse(ran.out);
   ASSERT_EQ(json.at("runs").size(), 2U);
-  const Json& promising = json["runs"][0];
+  const SortedJson& promising = json["runs"][0];
   EXPECT_EQ(promising.at("policy"), "weir");
   EXPECT_EQ(promising.at("jobs"), 39);
   EXPECT_EQ(promising.at("missed_after_admission"), 0);
@@ -48,7 +48,7 @@ TEST_F(TrainSimulation, PrintsTheJsonOfTheContract) {
     EXPECT_TRUE(promising.at(key).is_number()) << key;
   EXPECT_TRUE(promising.at("timing").at("seconds").is_number());
   EXPECT_TRUE(json["runs"][1].at("admitted").is_null());
-  EXPECT_FALSE(Json::parse(simulate({"--json"}).out)["runs"][0].contains("timing"));
+  EXPECT_FALSE(SortedJson::parse(simulate({"--json"}).out)["runs"][0].contains("timing"));
 }
 
 TEST_F(TrainSimulation, TellsWhatEachTenantGot) {
@@ -74,8 +74,8 @@ TEST_F(TrainSimulation, TellsWhatEachTenantGot) {
   };
   const Ran ran = with({"--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json run = Json::parse(ran.out)["runs"][0];
-  const Json& got = run.at("tenants");
+  const SortedJson run = SortedJson::parse(ran.out)["runs"][0];
+  const SortedJson& got = run.at("tenants");
   ASSERT_EQ(got.size(), 3U);
   EXPECT_EQ(got[0].at("name"), "research");
   EXPECT_EQ(got[0].at("jobs"), 4) << "what is below a group is part of it";
@@ -100,7 +100,7 @@ TEST_F(TrainSimulation, TellsWhatEachTenantGot) {
 TEST_F(TrainSimulation, TheExampleShowsEachKindOfAnswer) {
   const Ran ran = simulate({"--json", "--log", file("run.jsonl")});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json run = Json::parse(ran.out)["runs"][0];
+  const SortedJson run = SortedJson::parse(ran.out)["runs"][0];
   EXPECT_GT(run["admitted"], 20);
   EXPECT_GT(run["refused"], 2);
   EXPECT_EQ(run["missed_after_admission"], 0);
@@ -166,7 +166,7 @@ TEST_F(TrainSimulation, PlaysEachPolicyWithEachSeed) {
   const Ran ran = simulate({"--policy", "weir,edf", "--seeds", "7,8", "--job-speed", "0.7,1",
                             "--json", "--log", file("run.jsonl"), "--csv", file("runs.csv")});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json runs = Json::parse(ran.out)["runs"];
+  const SortedJson runs = SortedJson::parse(ran.out)["runs"];
   ASSERT_EQ(runs.size(), 4U);
   EXPECT_EQ(runs[1].at("policy"), "weir");
   EXPECT_EQ(runs[1].at("seed"), 8);
@@ -181,10 +181,10 @@ TEST_F(TrainSimulation, NodesFailAtTheSameTimesUnderEveryPolicy) {
   const Ran ran = simulate({"--policy", "weir,fifo", "--node-mtbf", "3h", "--node-repair", "20m",
                             "--checkpoint-every", "10m", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  const Json runs = Json::parse(ran.out)["runs"];
+  const SortedJson runs = SortedJson::parse(ran.out)["runs"];
   EXPECT_GT(runs[0].at("nodes_lost"), 0);
   const Ran without = simulate({"--policy", "weir,fifo", "--json"});
-  EXPECT_EQ(Json::parse(without.out)["runs"][0].at("nodes_lost"), 0);
+  EXPECT_EQ(SortedJson::parse(without.out)["runs"][0].at("nodes_lost"), 0);
   const Ran again = simulate({"--policy", "weir,fifo", "--node-mtbf", "3h", "--node-repair", "20m",
                               "--checkpoint-every", "10m", "--failure-seed", "42", "--json"});
   EXPECT_EQ(ran.out, again.out);
@@ -212,9 +212,10 @@ TEST_F(TrainSimulation, RefusesWhatMakesNoSenseAboutFailuresAllAtOnce) {
 
 // A seed is what --speed-seed is, for as many runs as there are.
 TEST_F(TrainSimulation, ASeedDrawsWhatTheSpeedSeedDraws) {
-  Json by_seed = Json::parse(simulate({"--seeds", "9", "--job-speed", "0.7,1", "--json"}).out);
-  const Json by_speed_seed =
-      Json::parse(simulate({"--speed-seed", "9", "--job-speed", "0.7,1", "--json"}).out);
+  SortedJson by_seed =
+      SortedJson::parse(simulate({"--seeds", "9", "--job-speed", "0.7,1", "--json"}).out);
+  const SortedJson by_speed_seed =
+      SortedJson::parse(simulate({"--speed-seed", "9", "--job-speed", "0.7,1", "--json"}).out);
   EXPECT_FALSE(by_speed_seed["runs"][0].contains("seed"));
   by_seed["runs"][0].erase("seed");
   EXPECT_EQ(by_seed, by_speed_seed);
@@ -247,9 +248,9 @@ TEST_F(TrainSimulation, OtherPoliciesHaveNoPartsToLeaveOut) {
                                  "weir among them"));
   const auto others = [&](std::vector<std::string> more) {
     more.insert(more.end(), {"--policy", "all", "--json"});
-    Json runs = Json::parse(simulate(more).out)["runs"];
-    std::erase_if(runs.get_ref<Json::array_t&>(),
-                  [](const Json& run) { return run.at("policy") == "weir"; });
+    SortedJson runs = SortedJson::parse(simulate(more).out)["runs"];
+    std::erase_if(runs.get_ref<SortedJson::array_t&>(),
+                  [](const SortedJson& run) { return run.at("policy") == "weir"; });
     return runs;
   };
   EXPECT_EQ(others({"--ablate", "overhead,left-overs,marginal-sign,suffix"}), others({}));

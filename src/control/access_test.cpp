@@ -16,14 +16,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Answer = AccessTokens::Answer;
 
-class Access : public ::testing::Test {
+class AccessFile : public ::testing::Test {
  protected:
-  Access() : folder_{fs::temp_directory_path() / ("weir-access-" + new_secret())} {
+  AccessFile() : folder_{fs::temp_directory_path() / ("weir-access-" + new_secret())} {
     fs::create_directories(folder_);
     file_ = folder_ / "tokens.json";
     reopen();
   }
-  ~Access() override { fs::remove_all(folder_); }
+  ~AccessFile() override { fs::remove_all(folder_); }
 
   void reopen() {
     auto opened = AccessTokens::open(file_, "the first", [this] { return now_; });
@@ -53,7 +53,7 @@ class Access : public ::testing::Test {
   std::unique_ptr<AccessTokens> tokens_;
 };
 
-TEST_F(Access, TheFirstTokenOpensEverything) {
+TEST_F(AccessFile, TheFirstTokenOpensEverything) {
   const auto found = tokens_->find("the first");
   ASSERT_EQ(found.answer, Answer::welcome);
   EXPECT_TRUE(found.caller->is_operator());
@@ -62,7 +62,7 @@ TEST_F(Access, TheFirstTokenOpensEverything) {
     EXPECT_EQ(tokens_->find(wrong).answer, Answer::unknown) << wrong;
 }
 
-TEST_F(Access, TokensOutliveARestart) {
+TEST_F(AccessFile, TokensOutliveARestart) {
   const std::string secret = make("ci", Role::submitter, "vision", std::chrono::hours{24});
   const auto before = tokens_->list();
   reopen();
@@ -73,7 +73,7 @@ TEST_F(Access, TokensOutliveARestart) {
   EXPECT_FALSE(found.caller->is_of_tenant("language"));
 }
 
-TEST_F(Access, TheFileTellsNoToken) {
+TEST_F(AccessFile, TheFileTellsNoToken) {
   const std::string secret = make("ci", Role::viewer);
   EXPECT_EQ(secret.size(), 5 + 64U);
   EXPECT_THAT(file_text(), Not(HasSubstr(secret.substr(5))));
@@ -83,7 +83,7 @@ TEST_F(Access, TheFileTellsNoToken) {
   EXPECT_EQ(about.st_mode & 0777, 0600U);
 }
 
-TEST_F(Access, ARevokedTokenIsNotWelcomeAtOnceAndForEver) {
+TEST_F(AccessFile, ARevokedTokenIsNotWelcomeAtOnceAndForEver) {
   const std::string secret = make("ci", Role::viewer);
   const auto caller = tokens_->find(secret).caller;
   EXPECT_TRUE(caller->is_welcome());
@@ -99,7 +99,7 @@ TEST_F(Access, ARevokedTokenIsNotWelcomeAtOnceAndForEver) {
   EXPECT_FALSE(tokens_->revoke(kFirstToken)) << "nobody locks himself out";
 }
 
-TEST_F(Access, ATokenExpires) {
+TEST_F(AccessFile, ATokenExpires) {
   const std::string secret = make("ci", Role::viewer, "", std::chrono::minutes{5});
   const auto caller = tokens_->find(secret).caller;
   now_ += std::chrono::minutes{5} - Duration{1};
@@ -109,7 +109,7 @@ TEST_F(Access, ATokenExpires) {
   EXPECT_EQ(tokens_->find(secret).answer, Answer::expired);
 }
 
-TEST_F(Access, ANameIsOfOneTokenUntilItIsForgotten) {
+TEST_F(AccessFile, ANameIsOfOneTokenUntilItIsForgotten) {
   make("ci", Role::viewer, "", std::chrono::minutes{5});
   AccessToken again;
   again.name = "ci";
@@ -123,7 +123,7 @@ TEST_F(Access, ANameIsOfOneTokenUntilItIsForgotten) {
   EXPECT_EQ(tokens_->list().size(), 2U);
 }
 
-TEST_F(Access, NothingChangesWhenTheFileCannotBeWritten) {
+TEST_F(AccessFile, NothingChangesWhenTheFileCannotBeWritten) {
   const std::string secret = make("ci", Role::viewer);
   fs::create_directories(file_.string() + ".new");
   AccessToken other;
@@ -134,7 +134,7 @@ TEST_F(Access, NothingChangesWhenTheFileCannotBeWritten) {
   EXPECT_EQ(tokens_->list().size(), 2U);
 }
 
-TEST_F(Access, ADamagedFileOpensNothing) {
+TEST_F(AccessFile, ADamagedFileOpensNothing) {
   make("ci", Role::viewer, "", std::chrono::minutes{5});
   const std::string good = file_text();
   for (const auto& [from, to] :

@@ -14,15 +14,12 @@
 namespace weir::control {
 namespace {
 
+using schedule::testing::at_second;
 using std::chrono::hours;
 using testing::error_of;
 using testing::options_in;
 
-constexpr std::int64_t kStart = 1'794'729'600;  // 2026-11-15T08:00:00Z, a multiple of 900
-
-Time second(std::int64_t number) {
-  return Time{from_seconds(number)};
-}
+constexpr std::int64_t kStartSecond = 1'794'729'600;  // 2026-11-15T08:00:00Z, a multiple of 900
 
 ClusterFigures figures(double in_use, std::int64_t kept) {
   ClusterFigures made;
@@ -53,12 +50,13 @@ TEST(ClusterHistory, CoarseRowsAreKeptAsLongAsTheRestButNoLongerThanAYear) {
 }
 
 TEST(ClusterHistory, StepsBeginAtMultiples) {
-  EXPECT_EQ(beginning_of_step(second(kStart), 5), kStart);
-  EXPECT_EQ(beginning_of_step(second(kStart + 4) + std::chrono::milliseconds{999}, 5), kStart);
-  EXPECT_EQ(beginning_of_step(second(kStart + 5), 5), kStart + 5);
-  EXPECT_EQ(beginning_of_step(second(kStart + 899), 900), kStart);
-  EXPECT_EQ(beginning_of_step(second(-1), 60), -60);
-  EXPECT_EQ(beginning_of_step(second(-60), 60), -60);
+  EXPECT_EQ(beginning_of_step(at_second(kStartSecond), 5), kStartSecond);
+  EXPECT_EQ(beginning_of_step(at_second(kStartSecond + 4) + std::chrono::milliseconds{999}, 5),
+            kStartSecond);
+  EXPECT_EQ(beginning_of_step(at_second(kStartSecond + 5), 5), kStartSecond + 5);
+  EXPECT_EQ(beginning_of_step(at_second(kStartSecond + 899), 900), kStartSecond);
+  EXPECT_EQ(beginning_of_step(at_second(-1), 60), -60);
+  EXPECT_EQ(beginning_of_step(at_second(-60), 60), -60);
 }
 
 // 2, 4 and 9 GPUs in use: 5 in the mean. Of what only grows the last counts.
@@ -94,7 +92,7 @@ class StoredHistory : public ::testing::Test {
   }
   void sample(std::int64_t at, double in_use, Duration keep = hours{24 * 30}) {
     Batch batch;
-    batch.sample = ClusterSample{second(at), figures(in_use, at - kStart), keep};
+    batch.sample = ClusterSample{at_second(at), figures(in_use, at - kStartSecond), keep};
     ASSERT_TRUE(store->commit(batch));
   }
   std::vector<HistoryRow> rows(std::int64_t step) {
@@ -112,8 +110,8 @@ class StoredHistory : public ::testing::Test {
 TEST_F(StoredHistory, EveryResolutionHasTheMeanOfItsTime) {
   std::map<std::int64_t, std::map<std::int64_t, std::vector<double>>> expected;
   SeededRng rng{4};
-  for (std::int64_t at = kStart + 3; at < kStart + 2000; at += 5) {
-    if (at > kStart + 700 && at < kStart + 850) continue;  // it did not run
+  for (std::int64_t at = kStartSecond + 3; at < kStartSecond + 2000; at += 5) {
+    if (at > kStartSecond + 700 && at < kStartSecond + 850) continue;  // it did not run
     if (rng.below(40) == 0) open();
     const auto in_use = static_cast<double>(rng.below(17));
     sample(at, in_use);
@@ -137,42 +135,42 @@ TEST_F(StoredHistory, EveryResolutionHasTheMeanOfItsTime) {
 
 TEST_F(StoredHistory, RowsAreBounded) {
   const std::int64_t days = 40;
-  for (std::int64_t at = 0; at < days * 86'400; at += 899) sample(kStart + at, 1);
+  for (std::int64_t at = 0; at < days * 86'400; at += 899) sample(kStartSecond + at, 1);
   EXPECT_LE(rows(5).size(), 7200U / 5 + 2);
   EXPECT_LE(rows(60).size(), 2U * 86'400 / 60 + 2);
   EXPECT_LE(rows(900).size(), 30U * 86'400 / 900 + 2);
   EXPECT_GE(rows(900).size(), 30U * 86'400 / 900 - 2);
-  sample(kStart + days * 86'400, 1, hours{1});
+  sample(kStartSecond + days * 86'400, 1, hours{1});
   EXPECT_LE(rows(900).size(), 6U) << "as long as the server keeps its history";
 }
 
 TEST_F(StoredHistory, AClockThatIsAheadForAMomentDoesNotCostThePast) {
-  for (std::int64_t at = 0; at < 600; at += 5) sample(kStart + at, 1);
-  sample(kStart + 10 * 365 * 86'400LL, 1);
-  sample(kStart + 600, 1);
-  EXPECT_EQ(reader->history(5, kStart, kStart + 600)->size(), 121U);
+  for (std::int64_t at = 0; at < 600; at += 5) sample(kStartSecond + at, 1);
+  sample(kStartSecond + 10 * 365 * 86'400LL, 1);
+  sample(kStartSecond + 600, 1);
+  EXPECT_EQ(reader->history(5, kStartSecond, kStartSecond + 600)->size(), 121U);
 }
 
 TEST_F(StoredHistory, IsReadFromAndTo) {
-  for (std::int64_t at = 0; at < 100; at += 5) sample(kStart + at, static_cast<double>(at));
-  const auto some = reader->history(5, kStart + 20, kStart + 30).value();
+  for (std::int64_t at = 0; at < 100; at += 5) sample(kStartSecond + at, static_cast<double>(at));
+  const auto some = reader->history(5, kStartSecond + 20, kStartSecond + 30).value();
   ASSERT_EQ(some.size(), 3U);
-  EXPECT_EQ(some.front().at, kStart + 20);
-  EXPECT_EQ(some.back().at, kStart + 30);
-  EXPECT_TRUE(reader->history(7, 0, kStart * 2)->empty());
+  EXPECT_EQ(some.front().at, kStartSecond + 20);
+  EXPECT_EQ(some.back().at, kStartSecond + 30);
+  EXPECT_TRUE(reader->history(7, 0, kStartSecond * 2)->empty());
 }
 
 // The wall clock may be set back: the row goes on with what came again.
 TEST_F(StoredHistory, ATimeThatComesAgainIsInTheSameRow) {
-  sample(kStart, 2);
-  sample(kStart + 5, 2);
-  sample(kStart, 4);
+  sample(kStartSecond, 2);
+  sample(kStartSecond + 5, 2);
+  sample(kStartSecond, 4);
   ASSERT_EQ(rows(5).size(), 2U);
   EXPECT_DOUBLE_EQ(rows(5).front().figures.gpus_in_use, 3);
 }
 
 TEST_F(StoredHistory, IsNoEntryOfTheLog) {
-  sample(kStart, 2);
+  sample(kStartSecond, 2);
   EXPECT_EQ(store->end().entry, 0U);
   EXPECT_EQ(store->totals(), StoreTotals{});
   open();

@@ -18,15 +18,13 @@ using testing::BusyLoop;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::kSixMinutes;
+using testing::kWhenever;
 using ::testing::Pair;
 using testing::Rig;
 using ::testing::SizeIs;
 using testing::small_cluster;
 using testing::Waiting;
-
-constexpr const char* kSixMinutes =
-    R"({"name":"six","command":["x"],"duration":"6m","deadline":"10m"})";
-constexpr const char* kWhenever = R"({"name":"whenever","command":["x"],"duration":"6m"})";
 
 std::optional<Overview> overview_of(Rig& rig) {
   Waiting<std::optional<Overview>> waiting;
@@ -289,7 +287,7 @@ TEST_F(HistoryWithoutDisk, ASampleThatCannotBeWrittenIsTroubleLikeAnyOther) {
 
 // ---- Progress
 
-std::string training(const std::string& name, const std::string& more) {
+std::string reporting_job(const std::string& name, const std::string& more) {
   return R"({"name":")" + name +
          R"(","command":["x"],"reports_progress":true,"iterations":60000,"throughput":{"1":10})" +
          more + "}";
@@ -305,7 +303,7 @@ RunProgress told(std::int64_t iterations, double elapsed, std::optional<double> 
 
 TEST(Progress, HasAPointForEachChangeAndForNews) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(training("t", ""));
+  const JobId job = rig.accept(reporting_job("t", ""));
   rig.settle();
   ASSERT_EQ(rig.phase(job), "running");
   auto points = progress_of(rig, job);
@@ -340,7 +338,7 @@ TEST(Progress, HasAPointForEachChangeAndForNews) {
 
 TEST(Progress, ShowsPauses) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(training("t", ""));
+  const JobId job = rig.accept(reporting_job("t", ""));
   rig.settle();
   rig.report(job, 1, RunReady{});
   rig.pass(seconds{20});
@@ -357,7 +355,7 @@ TEST(Progress, ShowsPauses) {
 
 TEST(Progress, TheLastNewsAndTheEndInOneBatchAreOnePoint) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(training("t", ""));
+  const JobId job = rig.accept(reporting_job("t", ""));
   rig.settle();
   rig.report(job, 1, RunReady{});
   rig.pass(seconds{20});
@@ -375,7 +373,7 @@ TEST(Progress, TheLastNewsAndTheEndInOneBatchAreOnePoint) {
 
 TEST(Progress, ALossThatIsNoNumberIsNone) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(training("t", ""));
+  const JobId job = rig.accept(reporting_job("t", ""));
   rig.settle();
   rig.report(job, 1, RunReady{});
   rig.pass(seconds{20});
@@ -415,7 +413,7 @@ TEST(Progress, GoesWithItsJob) {
   rig.config().snapshot_every = 10;
   rig.config().keep_history = hours{1};
   rig.open();
-  const JobId old = rig.accept(training("t", ""));
+  const JobId old = rig.accept(reporting_job("t", ""));
   rig.settle();
   rig.end_well(old, 1);
   ASSERT_THAT(progress_of(rig, old), SizeIs(2));

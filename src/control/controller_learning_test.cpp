@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "control/controller_testing.h"
+#include "control/progress_testing.h"
 
 namespace weir::control {
 namespace {
@@ -11,18 +12,12 @@ namespace {
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::progress;
 using testing::Rig;
 using ::testing::SizeIs;
 using testing::small_cluster;
 
-RunProgress progress(std::int64_t iterations, std::int64_t second) {
-  RunProgress made;
-  made.iterations = iterations;
-  made.elapsed = from_seconds(second);
-  return made;
-}
-
-std::string a_job(const std::string& name, const std::string& more = "") {
+std::string a_learning_job(const std::string& name, const std::string& more = "") {
   return R"({"name":")" + name + R"(","command":["x"],"iterations":6000,"model":"m")" + more + "}";
 }
 constexpr const char* kStated = R"(,"throughput":{"1":10,"2":19})";
@@ -47,7 +42,7 @@ std::vector<std::string> measured_curves(Rig& rig) {
 
 TEST(ControllerLearning, WhatAJobReallyMakesIsItsCurve) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", kStated));
+  const JobId job = rig.accept(a_learning_job("t", kStated));
   rig.settle();
   work_at(rig, job, 1, 5);
   const auto curves = measured_curves(rig);
@@ -59,37 +54,39 @@ TEST(ControllerLearning, WhatAJobReallyMakesIsItsCurve) {
 
 TEST(ControllerLearning, WhatIsStatedDoesNotOverwriteWhatWasMeasured) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", kStated));
+  const JobId job = rig.accept(a_learning_job("t", kStated));
   rig.settle();
   work_at(rig, job, 1, 5);
   const std::size_t adopted = rig.records("curve_adopted").size();
-  rig.accept(a_job("again", kStated));
+  rig.accept(a_learning_job("again", kStated));
   EXPECT_THAT(rig.records("curve_adopted"), SizeIs(adopted)) << "no news";
-  rig.accept(a_job("larger", R"(,"throughput":{"1":20,"4":40})"));
+  rig.accept(a_learning_job("larger", R"(,"throughput":{"1":20,"4":40})"));
   const auto curves = measured_curves(rig);
   EXPECT_THAT(curves, SizeIs(2));
   EXPECT_THAT(curves.back(), HasSubstr("[1,5000000],[2,9500000],[4,"));
   // 6000 iterations take 20 minutes, not 10.
-  const auto answer = rig.submit(a_job("hasty", R"(,"deadline":"11m","throughput":{"1":10})"));
+  const auto answer =
+      rig.submit(a_learning_job("hasty", R"(,"deadline":"11m","throughput":{"1":10})"));
   EXPECT_EQ(answer.kind, SubmitAnswer::Kind::refused);
-  const auto asked = rig.dry_run(a_job("hasty", R"(,"deadline":"11m","throughput":{"1":10})"));
+  const auto asked =
+      rig.dry_run(a_learning_job("hasty", R"(,"deadline":"11m","throughput":{"1":10})"));
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->answer.kind, DryRunAnswer::Kind::refused);
 }
 
 TEST(ControllerLearning, AJobShowsTheCurveItWasPlannedWith) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", kStated));
+  const JobId job = rig.accept(a_learning_job("t", kStated));
   EXPECT_EQ(rig.job(job).at("curve").at("origin"), "stated");
   EXPECT_EQ(rig.job(job).at("curve").at("rates").at("2"), 19);
   rig.settle();
   work_at(rig, job, 1, 5);
   EXPECT_EQ(rig.job(job).at("curve").at("origin"), "stated") << "as it was then";
   EXPECT_EQ(rig.job(job).at("rate"), 5);
-  const JobId second = rig.accept(a_job("again", kStated));
+  const JobId second = rig.accept(a_learning_job("again", kStated));
   EXPECT_EQ(rig.job(second).at("curve").at("origin"), "measured");
   EXPECT_EQ(rig.job(second).at("curve").at("rates").at("1"), 5);
-  const auto refused = rig.submit(a_job("hasty", R"(,"deadline":"11m")"));
+  const auto refused = rig.submit(a_learning_job("hasty", R"(,"deadline":"11m")"));
   EXPECT_THAT(refused.view, HasSubstr(R"("curve":{"origin":"measured","rates":{"1":5)"));
   const JobId waiting =
       rig.accept(R"({"name":"w","command":["x"],"iterations":9,"model":"new","deadline":"1h"})");
@@ -100,7 +97,7 @@ TEST(ControllerLearning, AJobShowsTheCurveItWasPlannedWith) {
 
 TEST(ControllerLearning, ShowsWhatTheLastChangeTookAndTheLoss) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", kStated));
+  const JobId job = rig.accept(a_learning_job("t", kStated));
   rig.settle();
   RunReady ready;
   ready.times.save = std::chrono::milliseconds{1500};
@@ -119,8 +116,8 @@ TEST(ControllerLearning, ShowsWhatTheLastChangeTookAndTheLoss) {
 
 TEST(ControllerLearning, ChangesCostWhatTheyReallyTake) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job =
-      rig.accept(a_job("t", R"(,"throughput":{"1":10},"retries":9,"reports_progress":true)"));
+  const JobId job = rig.accept(
+      a_learning_job("t", R"(,"throughput":{"1":10},"retries":9,"reports_progress":true)"));
   rig.settle();
   ASSERT_THAT(rig.records("rescale_cost_adopted"), SizeIs(1)) << "as configured";
   RunReady ready;
@@ -139,7 +136,7 @@ TEST(ControllerLearning, ChangesCostWhatTheyReallyTake) {
 
 TEST(ControllerLearning, AJobThatDoesNotSayWhenItWorksTellsNothingOfWhatAChangeTakes) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", R"(,"throughput":{"1":10},"retries":9)"));
+  const JobId job = rig.accept(a_learning_job("t", R"(,"throughput":{"1":10},"retries":9)"));
   rig.settle();
   RunReady ready;
   ready.times.start = std::chrono::milliseconds{20};
@@ -156,7 +153,7 @@ TEST(ControllerLearning, WhatWasLearntHoldsForAllPoolsWithSuchGpus) {
   cluster.nodes[2].pool = cluster.pool_named("third");
   cluster.nodes[2].model = *cluster.models.intern("another");
   Rig rig{std::move(cluster)};
-  const JobId job = rig.accept(a_job("t", kStated));
+  const JobId job = rig.accept(a_learning_job("t", kStated));
   rig.settle();
   work_at(rig, job, 1, 5);
   EXPECT_THAT(measured_curves(rig), SizeIs(2));
@@ -164,11 +161,12 @@ TEST(ControllerLearning, WhatWasLearntHoldsForAllPoolsWithSuchGpus) {
 
 TEST(ControllerLearning, ACurveSurvivesARestart) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("t", kStated));
+  const JobId job = rig.accept(a_learning_job("t", kStated));
   rig.settle();
   work_at(rig, job, 1, 5);
   rig.restart();
-  EXPECT_EQ(rig.submit(a_job("hasty", R"(,"deadline":"11m")")).kind, SubmitAnswer::Kind::refused);
+  EXPECT_EQ(rig.submit(a_learning_job("hasty", R"(,"deadline":"11m")")).kind,
+            SubmitAnswer::Kind::refused);
 }
 
 TEST(ControllerLearning, ProgramsThatDoNotTrainAreNotMeasured) {

@@ -17,7 +17,7 @@ using testing::Rig;
 using ::testing::SizeIs;
 using testing::small_cluster;
 
-std::string a_job(const std::string& name, const std::string& more) {
+std::string a_profiled_job(const std::string& name, const std::string& more) {
   return R"({"name":")" + name +
          R"(","command":["x"],"iterations":6000,"model":"m","reports_progress":true)" + more + "}";
 }
@@ -46,7 +46,7 @@ std::size_t gpus_of(Rig& rig, JobId job) {
 
 TEST(ControllerProfiling, MeasuresSizeAfterSizeAndThenPromises) {
   Rig rig{small_cluster(1, 8)};
-  const JobId job = rig.accept(a_job("bert", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("bert", kProfiled));
   EXPECT_EQ(rig.phase(job), "waiting");
   rig.settle();
   EXPECT_EQ(rig.job(job).at("profiling"), true);
@@ -72,14 +72,14 @@ TEST(ControllerProfiling, MeasuresSizeAfterSizeAndThenPromises) {
             nlohmann::json::parse(R"({"1":10.0,"2":18.0,"4":18.0})"));
   EXPECT_FALSE(rig.job(job).contains("profiling"));
   // The next of its kind is answered at once.
-  const JobId next = rig.accept(a_job("next", kProfiled));
+  const JobId next = rig.accept(a_profiled_job("next", kProfiled));
   EXPECT_EQ(rig.job(next).at("promised"), true);
 }
 
 TEST(ControllerProfiling, JobsOfOneKindAreMeasuredOnce) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("a", kProfiled));
-  const JobId other = rig.accept(a_job("b", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("a", kProfiled));
+  const JobId other = rig.accept(a_profiled_job("b", kProfiled));
   rig.settle();
   EXPECT_EQ(rig.jobs(), 3u);
   work_at(rig, JobId{2}, 10);
@@ -89,8 +89,8 @@ TEST(ControllerProfiling, JobsOfOneKindAreMeasuredOnce) {
 
 TEST(ControllerProfiling, TheNextIsMeasuredWhenTheFirstIsCancelled) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("a", kProfiled));
-  const JobId other = rig.accept(a_job("b", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("a", kProfiled));
+  const JobId other = rig.accept(a_profiled_job("b", kProfiled));
   rig.settle();
   rig.cancel(job);
   rig.settle();
@@ -102,7 +102,7 @@ TEST(ControllerProfiling, TheNextIsMeasuredWhenTheFirstIsCancelled) {
 
 TEST(ControllerProfiling, WhatWasMeasuredBeforeAFailureCounts) {
   Rig rig{small_cluster(1, 4)};
-  const JobId job = rig.accept(a_job("a", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("a", kProfiled));
   rig.settle();
   work_at(rig, JobId{2}, 10);
   rig.fail(JobId{3}, rig.engine().orders_of(JobId{3}).back().generation);
@@ -112,7 +112,7 @@ TEST(ControllerProfiling, WhatWasMeasuredBeforeAFailureCounts) {
 
 TEST(ControllerProfiling, AJobThatCannotBeMeasuredFailsAndSaysWhy) {
   Rig rig{small_cluster(1, 4)};
-  const JobId job = rig.accept(a_job("a", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("a", kProfiled));
   rig.settle();
   rig.fail(JobId{2}, 1);
   rig.settle();
@@ -123,7 +123,7 @@ TEST(ControllerProfiling, AJobThatCannotBeMeasuredFailsAndSaysWhy) {
 
 TEST(ControllerProfiling, ARunThatTellsNothingIsGivenUp) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("a", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("a", kProfiled));
   rig.settle();
   rig.pass(minutes{11});
   rig.settle();
@@ -136,7 +136,7 @@ TEST(ControllerProfiling, TakesOnlyGpusThatNobodyWasPromised) {
   const JobId promised =
       rig.accept(R"({"name":"p","command":["x"],"duration":"50m","deadline":"52m"})");
   rig.settle();
-  const JobId job = rig.accept(a_job("a", R"(,"profile":true,"deadline":"5h")"));
+  const JobId job = rig.accept(a_profiled_job("a", R"(,"profile":true,"deadline":"5h")"));
   rig.settle();
   EXPECT_THAT(rig.engine().orders_of(JobId{3}), IsEmpty());
   EXPECT_EQ(rig.phase(JobId{3}), "queued");
@@ -148,7 +148,7 @@ TEST(ControllerProfiling, TakesOnlyGpusThatNobodyWasPromised) {
 
 TEST(ControllerProfiling, BeginsAnewAfterARestart) {
   Rig rig{small_cluster(1, 1)};
-  const JobId job = rig.accept(a_job("a", kProfiled));
+  const JobId job = rig.accept(a_profiled_job("a", kProfiled));
   rig.settle();
   EXPECT_EQ(rig.phase(JobId{2}), "running");
   rig.restart();
@@ -163,11 +163,11 @@ TEST(ControllerProfiling, BeginsAnewAfterARestart) {
 
 TEST(ControllerProfiling, WithoutADeadlineAJobRunsWhereItAsksToAndIsMeasuredThere) {
   Rig rig{small_cluster(1, 4)};
-  const JobId job = rig.accept(a_job("a", R"(,"gpus":2)"));
+  const JobId job = rig.accept(a_profiled_job("a", R"(,"gpus":2)"));
   rig.settle();
   EXPECT_EQ(gpus_of(rig, job), 2u);
   EXPECT_FALSE(rig.job(job).contains("expected_finish")) << "nobody can tell";
-  const JobId hasty = rig.accept(a_job("hasty", R"(,"deadline":"30m")"));
+  const JobId hasty = rig.accept(a_profiled_job("hasty", R"(,"deadline":"30m")"));
   EXPECT_EQ(rig.phase(hasty), "waiting") << "nobody is promised anything on a guess";
   EXPECT_THAT(rig.job(hasty).at("reason").get<std::string>(), HasSubstr("state its throughput"));
   work_at(rig, job, 8);
@@ -181,10 +181,10 @@ TEST(ControllerProfiling, WithoutADeadlineAJobRunsWhereItAsksToAndIsMeasuredTher
 
 TEST(ControllerProfiling, ADryRunSaysTheSame) {
   Rig rig{small_cluster(1, 4)};
-  const auto answer = rig.dry_run(a_job("a", R"(,"gpus":3)"));
+  const auto answer = rig.dry_run(a_profiled_job("a", R"(,"gpus":3)"));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->answer.kind, DryRunAnswer::Kind::queued);
-  const JobId job = rig.accept(a_job("a", R"(,"gpus":3)"));
+  const JobId job = rig.accept(a_profiled_job("a", R"(,"gpus":3)"));
   rig.settle();
   EXPECT_EQ(gpus_of(rig, job), 2u);
 }

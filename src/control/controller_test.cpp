@@ -16,6 +16,8 @@ using testing::BusyLoop;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::kSixMinutes;
+using testing::kWhenever;
 using ::testing::Not;
 using testing::Rig;
 using ::testing::SizeIs;
@@ -23,10 +25,6 @@ using testing::small_cluster;
 using testing::submission_of;
 using testing::Waiting;
 using Kind = SubmitAnswer::Kind;
-
-constexpr const char* kSixMinutes =
-    R"({"name":"six","command":["x"],"duration":"6m","deadline":"10m"})";
-constexpr const char* kWhenever = R"({"name":"whenever","command":["x"],"duration":"6m"})";
 
 std::string training(const std::string& name, const std::string& more) {
   return R"({"name":")" + name + R"(","command":["x"],"iterations":6000,"throughput":{"1":10})" +

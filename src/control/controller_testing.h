@@ -181,6 +181,11 @@ class BusyLoop {
   bool is_over_ = false;
 };
 
+// Jobs of six minutes: one with a deadline, one without.
+inline constexpr const char* kSixMinutes =
+    R"({"name":"six","command":["x"],"duration":"6m","deadline":"10m"})";
+inline constexpr const char* kWhenever = R"({"name":"whenever","command":["x"],"duration":"6m"})";
+
 // A whole control plane without sockets and processes. One rig lives through restarts of the loop.
 class Rig {
  public:

@@ -13,7 +13,7 @@ using ::testing::Eq;
 using ::testing::Optional;
 
 // Clocks that are set by hand.
-class HandClocks final : public ClockSource {
+class MachineClocks final : public ClockSource {
  public:
   Time wall() const override { return wall_; }
   Duration since_boot() const override { return since_boot_; }
@@ -37,13 +37,13 @@ class HandClocks final : public ClockSource {
 };
 
 TEST(LiveClock, BeginsWithTheWallClock) {
-  HandClocks clocks;
+  MachineClocks clocks;
   const LiveClock clock{std::nullopt, clocks};
   EXPECT_EQ(clock.now(), clocks.wall());
 }
 
 TEST(LiveClock, GoesOnEvenlyWhenTheWallClockIsSetAnHourBackAndForth) {
-  HandClocks clocks;
+  MachineClocks clocks;
   LiveClock clock{std::nullopt, clocks};
   const Time start = clock.now();
   EXPECT_EQ(clock.take_step(), std::nullopt);
@@ -61,7 +61,7 @@ TEST(LiveClock, GoesOnEvenlyWhenTheWallClockIsSetAnHourBackAndForth) {
 }
 
 TEST(LiveClock, ARestartOfTheProgramLosesNoTimeAndSeesStepsMadeMeanwhile) {
-  HandClocks clocks;
+  MachineClocks clocks;
   const LiveClock before{std::nullopt, clocks};
   const Time start = before.now();
   const ClockMark mark = before.mark();
@@ -73,13 +73,13 @@ TEST(LiveClock, ARestartOfTheProgramLosesNoTimeAndSeesStepsMadeMeanwhile) {
 }
 
 TEST(LiveClock, ARestartOfTheMachineGoesByTheWallClockButNeverBack) {
-  HandClocks clocks;
+  MachineClocks clocks;
   const LiveClock before{std::nullopt, clocks};
   const ClockMark mark = before.mark();
-  HandClocks later = clocks;
+  MachineClocks later = clocks;
   later.restart_machine(seconds{90});
   EXPECT_EQ((LiveClock{mark, later}.now()), mark.now + seconds{90});
-  HandClocks wrong = clocks;
+  MachineClocks wrong = clocks;
   wrong.restart_machine(-hours{1});
   LiveClock clock{mark, wrong};
   EXPECT_EQ(clock.now(), mark.now);
@@ -87,7 +87,7 @@ TEST(LiveClock, ARestartOfTheMachineGoesByTheWallClockButNeverBack) {
 }
 
 TEST(LiveClock, SmallDifferencesAreNoSteps) {
-  HandClocks clocks;
+  MachineClocks clocks;
   LiveClock clock{std::nullopt, clocks};
   clocks.set_wall(milliseconds{499});
   EXPECT_EQ(clock.take_step(), std::nullopt);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "control/progress_testing.h"
 #include "schedule/training_testing.h"
 
 namespace weir::control {
@@ -14,20 +15,14 @@ using schedule::testing::any_curve;
 using schedule::testing::at_second;
 using schedule::testing::between;
 using schedule::testing::per_second;
-
-RunProgress progress(std::int64_t iterations, std::int64_t second) {
-  RunProgress made;
-  made.iterations = iterations;
-  made.elapsed = from_seconds(second);
-  return made;
-}
+using testing::progress;
 
 const MeasuredRates::Key kKey{GpuModelId{1}, {"bert", 32}};
 
 // A run that makes so many iterations per second, for so long.
-RunRate run_at(std::int64_t rate, std::int64_t seconds = 20) {
+RunRate run_at(std::int64_t rate, std::int64_t length = 20) {
   RunRate run;
-  for (std::int64_t second = 3; second <= 3 + seconds; ++second)
+  for (std::int64_t second = 3; second <= 3 + length; ++second)
     run.hear(progress(second * rate, second));
   return run;
 }

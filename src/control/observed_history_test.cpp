@@ -14,7 +14,7 @@ using std::chrono::minutes;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr Time kStart{std::chrono::hours{490'000}};
+constexpr Time kFirstLook{std::chrono::hours{490'000}};
 
 ObservedNode node_of(const std::string& name, const std::string& rack, std::int32_t gpus) {
   ObservedNode node;
@@ -42,27 +42,27 @@ class ObservedHistoryTest : public ::testing::Test {
     JobStatus status;
     status.job = JobId{++jobs_};
     status.name = name;
-    status.submitted = kStart + submitted;
+    status.submitted = kFirstLook + submitted;
     status.observed = R"({"uid":")" + name + R"(","cpu_milli":4000,"memory_mib":1024,"gpus":)" +
                       std::to_string(gpus) + "}";
     return status;
   }
   void ran(JobStatus status, minutes from, std::optional<minutes> to) {
-    status.started = kStart + from;
+    status.started = kFirstLook + from;
     status.phase = to ? ShownPhase::finished : ShownPhase::running;
-    if (to) status.ended = kStart + *to;
+    if (to) status.ended = kFirstLook + *to;
     keep(status);
   }
   void keep(const JobStatus& status) {
     Batch batch;
     batch.new_jobs.push_back({status.job, status.name, "{}", {}, {}});
     batch.views.push_back(
-        {status.job, std::string{to_string(status.phase)}, kStart, to_json(status)});
+        {status.job, std::string{to_string(status.phase)}, kFirstLook, to_json(status)});
     ASSERT_TRUE(store_->commit(batch));
   }
   Result<ObservedHistory> read() {
     return read_observed_history(*reader_, observed_nodes_json({{"n1", node_of("n1", "r1", 8)}}),
-                                 kStart + minutes{60});
+                                 kFirstLook + minutes{60});
   }
 
   formats::TemporaryFolder folder_;
@@ -96,7 +96,7 @@ TEST_F(ObservedHistoryTest, IsATraceOfWhatCameAndHowLongItRan) {
 TEST_F(ObservedHistoryTest, LeavesOutWhatNeverBegan) {
   JobStatus gone = task("gone", 1, minutes{0});
   gone.phase = ShownPhase::cancelled;
-  gone.ended = kStart + minutes{1};
+  gone.ended = kFirstLook + minutes{1};
   keep(gone);
   ran(task("ran", 1, minutes{5}), minutes{5}, minutes{6});
   const auto history = read();

@@ -14,14 +14,11 @@
 namespace weir::control {
 namespace {
 
+using schedule::testing::at_second;
 using ::testing::IsEmpty;
 
-Time second(std::int64_t number) {
-  return Time{from_seconds(number)};
-}
-
 ProgressPoint point(std::int64_t at, std::int64_t gpus) {
-  return {JobId{1}, second(at), gpus, at, 1.0, std::nullopt};
+  return {JobId{1}, at_second(at), gpus, at, 1.0, std::nullopt};
 }
 
 std::vector<ProgressPoint> without(std::vector<ProgressPoint> points,
@@ -48,8 +45,8 @@ TEST(ProgressPoints, ALongJobKeepsPointsFromAllItsTime) {
     ASSERT_LE(points.size(), kMostProgressPoints);
   }
   EXPECT_GE(points.size(), 150U);
-  EXPECT_EQ(points.front().at, second(0));
-  EXPECT_EQ(points.back().at, second(kEnd - 10));
+  EXPECT_EQ(points.front().at, at_second(0));
+  EXPECT_EQ(points.back().at, at_second(kEnd - 10));
   std::int64_t changes = 0;
   Duration widest{0};
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -78,23 +75,23 @@ TEST(StoredProgress, ReadsBackOnTheWallClock) {
   const auto store = Store::open(testing::options_in(folder)).value();
   const auto reader = StoreReader::open(testing::options_in(folder)).value();
   Batch batch;
-  batch.progress = {{JobId{7}, second(100), 2, 50, 1.5, 0.25},
-                    {JobId{8}, second(100), 1, 1, std::nullopt, std::nullopt},
-                    {JobId{7}, second(110), 0, 60, std::nullopt, std::nullopt}};
-  batch.clock = ClockMark{"boot", 1, second(110), from_seconds(1000)};
+  batch.progress = {{JobId{7}, at_second(100), 2, 50, 1.5, 0.25},
+                    {JobId{8}, at_second(100), 1, 1, std::nullopt, std::nullopt},
+                    {JobId{7}, at_second(110), 0, 60, std::nullopt, std::nullopt}};
+  batch.clock = ClockMark{"boot", 1, at_second(110), from_seconds(1000)};
   ASSERT_TRUE(store->commit(batch));
   EXPECT_THAT(*reader->progress(JobId{7}),
               ::testing::ElementsAre(
-                  ProgressPoint{JobId{7}, second(1100), 2, 50, 1.5, 0.25},
-                  ProgressPoint{JobId{7}, second(1110), 0, 60, std::nullopt, std::nullopt}));
+                  ProgressPoint{JobId{7}, at_second(1100), 2, 50, 1.5, 0.25},
+                  ProgressPoint{JobId{7}, at_second(1110), 0, 60, std::nullopt, std::nullopt}));
   EXPECT_EQ(*reader->count_progress(JobId{7}), 2U);
   EXPECT_EQ(*reader->count_progress(JobId{9}), 0U);
   // The same moment again: the later one counts.
   Batch again;
-  again.progress = {{JobId{7}, second(110), 4, 61, 3.0, std::nullopt}};
+  again.progress = {{JobId{7}, at_second(110), 4, 61, 3.0, std::nullopt}};
   ASSERT_TRUE(store->commit(again));
   EXPECT_EQ(reader->progress(JobId{7})->back(),
-            (ProgressPoint{JobId{7}, second(1110), 4, 61, 3.0, std::nullopt}));
+            (ProgressPoint{JobId{7}, at_second(1110), 4, 61, 3.0, std::nullopt}));
 }
 
 TEST(StoredProgress, IsThinnedOut) {

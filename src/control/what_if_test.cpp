@@ -10,7 +10,7 @@
 namespace weir::control {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 using ::testing::HasSubstr;
 using testing::Rig;
 using testing::small_cluster;
@@ -43,17 +43,17 @@ TEST(WhatIfQuestion, HasToSupposeSomething) {
   EXPECT_EQ(mistakes_of(R"({"lose": ["a"]})"), "");
 }
 
-json ask(Rig& rig, const char* question) {
+SortedJson ask(Rig& rig, const char* question) {
   Waiting<Result<WhatIfAnswer>> answer;
   rig.controller().what_if(read_what_if(question).value(), answer.callback());
-  return json::parse(to_json(answer.get().value(), true));
+  return SortedJson::parse(to_json(answer.get().value(), true));
 }
 
 TEST(WhatIf, ASecondHalfOfTheClusterStartsTheJobThatWaits) {
   Rig rig{small_cluster(2, 4)};
   rig.submit(kAll);
   rig.submit(kAll);
-  const json answer = ask(rig, R"({"add_nodes": 2})");
+  const SortedJson answer = ask(rig, R"({"add_nodes": 2})");
   EXPECT_EQ(answer["now"]["gpus"], 8);
   EXPECT_EQ(answer["then"]["gpus"], 16);
   EXPECT_GT(answer["now"]["jobs"][1]["start"], answer["from"]);
@@ -76,7 +76,7 @@ TEST(WhatIf, ARackIsAllOfItsNodes) {
 
 TEST(WhatIf, ASupposedJobIsAnsweredAndHasNoNumber) {
   Rig rig{small_cluster(2, 4)};
-  const json answer =
+  const SortedJson answer =
       ask(rig, R"({"submit": [{"name":"x","command":["x"],"duration":"10m","deadline":"20m"}]})");
   EXPECT_TRUE(answer["now"]["jobs"].empty());
   EXPECT_EQ(answer["then"]["jobs"][0]["answer"], "promised");
@@ -91,9 +91,9 @@ TEST(WhatIf, AJobThatWaitsIsToldWhatWouldStartIt) {
   Waiting<Result<ShownCounterfactuals>> answer;
   rig.controller().counterfactuals(JobId{2}, formats::read_job_json(kAll, "test").value(),
                                    answer.callback());
-  const json lines = json::parse(to_json(answer.get().value()))["would_change"];
+  const SortedJson lines = SortedJson::parse(to_json(answer.get().value()))["would_change"];
   std::vector<std::string> told;
-  for (const json& line : lines) told.push_back(line["text"]);
+  for (const SortedJson& line : lines) told.push_back(line["text"]);
   EXPECT_THAT(told, ::testing::ElementsAre("with 2 more nodes: starts now",
                                            "if job 1 (all) were cancelled: starts now"));
 }

@@ -15,12 +15,12 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<Cluster> read(std::string_view text) {
+Result<Cluster> cluster_from(std::string_view text) {
   return read_cluster_yaml(*InputFile::from_memory("lab.yaml", text));
 }
 
 TEST(ClusterYaml, ReadsNodesRangesAndCounts) {
-  const auto cluster = read(
+  const auto cluster = cluster_from(
       "cluster: {name: our lab}\n"
       "nodes:\n"
       "  - {name: \"gpu-[09-11]\", pool: fast, cpus: 96, memory: 384GiB, gpus: 8, model: A100}\n"
@@ -49,7 +49,7 @@ TEST(ClusterYaml, NodesMayHaveARack) {
       "  - {name: \"n[1-2]\", cpus: 1, memory: 1MiB, gpus: 1, model: T4, rack: r1}\n"
       "  - {name: n3, cpus: 1, memory: 1MiB, gpus: 1, model: T4, rack: r2}\n"
       "  - {name: n4, cpus: 1, memory: 1MiB, gpus: 1, model: T4}\n";
-  const auto cluster = read(text);
+  const auto cluster = cluster_from(text);
   ASSERT_TRUE(cluster) << mistakes_of(cluster);
   EXPECT_EQ(cluster->nodes[1].rack, "r1");
   EXPECT_EQ(cluster->nodes[2].rack, "r2");
@@ -57,26 +57,26 @@ TEST(ClusterYaml, NodesMayHaveARack) {
   std::ostringstream out;
   write_cluster_yaml(out, *cluster);
   EXPECT_EQ(out.str(), text);
-  EXPECT_THAT(mistakes_of(read("nodes:\n"
-                               "- {name: n1, cpus: 1, memory: 1MiB, rack: n2}\n"
-                               "- {name: n2, cpus: 1, memory: 1MiB, rack: r}\n")),
+  EXPECT_THAT(mistakes_of(cluster_from("nodes:\n"
+                                       "- {name: n1, cpus: 1, memory: 1MiB, rack: n2}\n"
+                                       "- {name: n2, cpus: 1, memory: 1MiB, rack: r}\n")),
               HasSubstr("another name: a node has this one"));
 }
 
 TEST(ClusterYaml, IsNamedAfterItsFileByDefault) {
-  EXPECT_EQ(read("nodes: [{name: a, cpus: 1, memory: 1MiB}]")->name, "lab");
+  EXPECT_EQ(cluster_from("nodes: [{name: a, cpus: 1, memory: 1MiB}]")->name, "lab");
 }
 
 TEST(ClusterYaml, ReportsEveryMistakeAtOnce) {
-  EXPECT_EQ(mistakes_of(read("nodes:\n"
-                             "  - {name: a, cpu: 1, memory: 64GB, gpus: 17}\n"
-                             "  - {name: a, cpus: 1.0005, memory: 1GiB, gpus: 2}\n"
-                             "  - {name: \"b[1-]\", cpus: 1, memory: 1GiB, model: T4}\n"
-                             "  - {name: \"c[1-2]\", count: 2, cpus: 1, memory: 1GiB}\n"
-                             "  - just text\n"
-                             "  - {cpus: 1, memory: 1GiB}\n"
-                             "  - {name: a, cpus: 1, memory: 1GiB}\n"
-                             "node: x\n")),
+  EXPECT_EQ(mistakes_of(cluster_from("nodes:\n"
+                                     "  - {name: a, cpu: 1, memory: 64GB, gpus: 17}\n"
+                                     "  - {name: a, cpus: 1.0005, memory: 1GiB, gpus: 2}\n"
+                                     "  - {name: \"b[1-]\", cpus: 1, memory: 1GiB, model: T4}\n"
+                                     "  - {name: \"c[1-2]\", count: 2, cpus: 1, memory: 1GiB}\n"
+                                     "  - just text\n"
+                                     "  - {cpus: 1, memory: 1GiB}\n"
+                                     "  - {name: a, cpus: 1, memory: 1GiB}\n"
+                                     "node: x\n")),
             "lab.yaml:9: key is \"node\", expected one of cluster, nodes; did you mean nodes?\n"
             "lab.yaml:2: key is \"cpu\", expected one of name, count, pool, cpus, memory, gpus, "
             "model, rack; did you mean cpus?\n"
@@ -97,27 +97,28 @@ TEST(ClusterYaml, ReportsEveryMistakeAtOnce) {
 }
 
 TEST(ClusterYaml, NeedsAListOfNodes) {
-  EXPECT_THAT(mistakes_of(read("cluster: {name: x}\n")),
+  EXPECT_THAT(mistakes_of(cluster_from("cluster: {name: x}\n")),
               HasSubstr("lab.yaml:1: nodes is missing, expected a list of nodes"));
-  EXPECT_THAT(mistakes_of(read("nodes: 3\n")),
+  EXPECT_THAT(mistakes_of(cluster_from("nodes: 3\n")),
               HasSubstr("nodes is \"3\", expected a list of nodes"));
-  EXPECT_THAT(mistakes_of(read("nodes: []\n")),
+  EXPECT_THAT(mistakes_of(cluster_from("nodes: []\n")),
               HasSubstr("nodes is \"a list\", expected a list of nodes"));
 }
 
 TEST(ClusterYaml, LimitsWhatALineCanMake) {
-  EXPECT_EQ(mistakes_of(read("nodes: [{name: \"n[0-999999999]\", cpus: 1, memory: 1GiB}]")),
+  EXPECT_EQ(mistakes_of(cluster_from("nodes: [{name: \"n[0-999999999]\", cpus: 1, memory: 1GiB}]")),
             "lab.yaml:1: name is \"n[0-999999999]\", expected at most 1000000 nodes in all\n");
-  EXPECT_THAT(mistakes_of(read("nodes: [{name: n, count: 1000001, cpus: 1, memory: 1GiB}]")),
-              HasSubstr("count is \"1000001\", expected an integer from 1 to 1000000"));
+  EXPECT_THAT(
+      mistakes_of(cluster_from("nodes: [{name: n, count: 1000001, cpus: 1, memory: 1GiB}]")),
+      HasSubstr("count is \"1000001\", expected an integer from 1 to 1000000"));
   const std::string long_name(300, 'x');
-  EXPECT_THAT(mistakes_of(read("nodes: [{name: " + long_name +
-                               ", count: 1000000, cpus: 1, memory: 1GiB}]")),
+  EXPECT_THAT(mistakes_of(cluster_from("nodes: [{name: " + long_name +
+                                       ", count: 1000000, cpus: 1, memory: 1GiB}]")),
               HasSubstr("expected a name of 1 to 253 bytes"));
 }
 
 TEST(ClusterYaml, WritesRunsOfLikeNodesInOneLine) {
-  const auto cluster = read(
+  const auto cluster = cluster_from(
       "nodes:\n"
       "- {name: \"n[08-11]\", cpus: 1.5, memory: 2048KiB}\n"
       "- {name: \"n12\", cpus: 1.5, memory: 2MiB, gpus: 1, model: \"A 100\", pool: x}\n");
@@ -136,7 +137,7 @@ RC_GTEST_PROP(ClusterYaml, ComesBackAsWritten, ()) {
   std::ostringstream out;
   write_cluster_yaml(out, cluster);
   const std::string written = out.str();
-  const auto back = read(written);
+  const auto back = cluster_from(written);
   RC_ASSERT(mistakes_of(back) == "ok\n");
   RC_ASSERT(*back == cluster);
 }

@@ -22,19 +22,19 @@ ComparisonSurroundings surroundings() {
   return {"dir", "/data", {"weir", "elasticflow", "edf"}};
 }
 
-Result<Comparison> read(std::string_view text, const ComparisonSurroundings& around) {
+Result<Comparison> comparison_from(std::string_view text, const ComparisonSurroundings& around) {
   return read_comparison(*InputFile::from_memory("dir/c.yaml", text), around);
 }
-Result<Comparison> read(std::string_view text) {
-  return read(text, surroundings());
+Result<Comparison> comparison_from(std::string_view text) {
+  return comparison_from(text, surroundings());
 }
 
 std::string mistakes_in(std::string_view text) {
-  return mistakes_of(read(text));
+  return mistakes_of(comparison_from(text));
 }
 
 TEST(ComparisonYaml, ReadsTracesPoliciesAndSeeds) {
-  const auto comparison = read(
+  const auto comparison = comparison_from(
       "traces:\n"
       "  - jobs: ${WEIR_DATA}/ef/cluster10.csv.gz\n"
       "    cluster: 32x8xA100\n"
@@ -54,16 +54,16 @@ TEST(ComparisonYaml, ReadsTracesPoliciesAndSeeds) {
 }
 
 TEST(ComparisonYaml, WithoutThemAllPoliciesAndOneRunAreMeant) {
-  const auto comparison = read(kTrace);
+  const auto comparison = comparison_from(kTrace);
   ASSERT_TRUE(comparison) << mistakes_of(comparison);
   EXPECT_TRUE(comparison->policies.empty());
   EXPECT_TRUE(comparison->seeds.empty());
-  EXPECT_TRUE(read(kTrace + "policies: all\n")->policies.empty());
+  EXPECT_TRUE(comparison_from(kTrace + "policies: all\n")->policies.empty());
 }
 
 TEST(ComparisonYaml, TheDataFolderItselfIsAPathToo) {
   const auto comparison =
-      read("traces:\n  - {jobs: a.csv, cluster: 2x2xT4, curves: \"${WEIR_DATA}\"}\n");
+      comparison_from("traces:\n  - {jobs: a.csv, cluster: 2x2xT4, curves: \"${WEIR_DATA}\"}\n");
   ASSERT_TRUE(comparison) << mistakes_of(comparison);
   EXPECT_EQ(comparison->traces[0].curves.lexically_normal().string().substr(0, 5), "/data");
 }
@@ -98,7 +98,7 @@ TEST(ComparisonYaml, SaysWhatAFileHasToHave) {
   EXPECT_THAT(mistakes_in(kTrace + "policies: [[weir]]\n"), HasSubstr("policy is \"a list\""));
   EXPECT_THAT(mistakes_in(kTrace + "seeds: 42\n"), HasSubstr("a list of 1 to 1000 whole numbers"));
   EXPECT_THAT(mistakes_in(kTrace + "speed: 1\n"), HasSubstr("speed"));
-  EXPECT_FALSE(read("").has_value());
+  EXPECT_FALSE(comparison_from("").has_value());
 }
 
 TEST(ComparisonYaml, KnowsOneVariableAndOnlyAtTheBeginning) {
@@ -110,10 +110,10 @@ TEST(ComparisonYaml, KnowsOneVariableAndOnlyAtTheBeginning) {
     EXPECT_THAT(mistakes_in(with_jobs(path)), HasSubstr("only ${WEIR_DATA} stands for")) << path;
   ComparisonSurroundings without_data = surroundings();
   without_data.data.reset();
-  EXPECT_THAT(mistakes_of(read(with_jobs("${WEIR_DATA}/a.csv"), without_data)),
+  EXPECT_THAT(mistakes_of(comparison_from(with_jobs("${WEIR_DATA}/a.csv"), without_data)),
               HasSubstr("dir/c.yaml:2: jobs is \"${WEIR_DATA}/a.csv\", expected a path without "
                         "${WEIR_DATA}, or the variable WEIR_DATA set"));
-  EXPECT_TRUE(read(with_jobs("$a/b$.csv"), without_data).has_value());
+  EXPECT_TRUE(comparison_from(with_jobs("$a/b$.csv"), without_data).has_value());
 }
 
 TEST(ComparisonYaml, AFileIsReadFromItsOwnFolder) {
@@ -140,7 +140,7 @@ RC_GTEST_PROP(ComparisonYaml, AcceptsEverySubsetOfPoliciesAndAnySeedsInTheirOrde
   };
   list("policies", policies, [](const std::string& name) { return name; });
   list("seeds", seeds, [](std::uint32_t seed) { return std::to_string(seed); });
-  const auto comparison = read(text);
+  const auto comparison = comparison_from(text);
   RC_ASSERT(comparison.has_value());
   RC_ASSERT(comparison->policies == policies);
   RC_ASSERT(comparison->seeds == std::vector<std::uint64_t>(seeds.begin(), seeds.end()));

@@ -23,7 +23,7 @@ struct Read {
   Diagnostics mistakes;
 };
 
-Read read(std::string_view bytes) {
+Read cells_of(std::string_view bytes) {
   CsvReader reader{*InputFile::from_memory("t.csv", bytes)};
   Read all;
   while (reader.next(all.mistakes)) {
@@ -46,28 +46,28 @@ std::string mistakes_of_table(std::string_view bytes) {
 }
 
 TEST(CsvReader, SplitsPlainRows) {
-  EXPECT_THAT(read("a,b\n1,2\n").rows, ElementsAre(Row{"a", "b"}, Row{"1", "2"}));
-  EXPECT_THAT(read("a,b\n1,").rows, ElementsAre(Row{"a", "b"}, Row{"1", ""}));
-  EXPECT_THAT(read(",\n").rows, ElementsAre(Row{"", ""}));
-  EXPECT_THAT(read("").rows, ElementsAre());
+  EXPECT_THAT(cells_of("a,b\n1,2\n").rows, ElementsAre(Row{"a", "b"}, Row{"1", "2"}));
+  EXPECT_THAT(cells_of("a,b\n1,").rows, ElementsAre(Row{"a", "b"}, Row{"1", ""}));
+  EXPECT_THAT(cells_of(",\n").rows, ElementsAre(Row{"", ""}));
+  EXPECT_THAT(cells_of("").rows, ElementsAre());
 }
 
 TEST(CsvReader, UnderstandsWindowsFiles) {
-  EXPECT_THAT(read("\xEF\xBB\xBF"
-                   "a,b\r\n\"1\",\"2\"\r\n\r\n3,4\r")
+  EXPECT_THAT(cells_of("\xEF\xBB\xBF"
+                       "a,b\r\n\"1\",\"2\"\r\n\r\n3,4\r")
                   .rows,
               ElementsAre(Row{"a", "b"}, Row{"1", "2"}, Row{"3", "4"}));
 }
 
 TEST(CsvReader, UnderstandsQuotes) {
-  EXPECT_THAT(read("\"a,b\",\"say \"\"hi\"\"\",\"\",x\"y\n").rows,
+  EXPECT_THAT(cells_of("\"a,b\",\"say \"\"hi\"\"\",\"\",x\"y\n").rows,
               ElementsAre(Row{"a,b", "say \"hi\"", "", "x\"y"}));
-  EXPECT_THAT(read("\"a\",x\"\"y\nb\n").rows, ElementsAre(Row{"a", "x\"\"y"}, Row{"b"}));
-  EXPECT_THAT(read("x,\"\"\"\"").rows, ElementsAre(Row{"x", "\""}));
+  EXPECT_THAT(cells_of("\"a\",x\"\"y\nb\n").rows, ElementsAre(Row{"a", "x\"\"y"}, Row{"b"}));
+  EXPECT_THAT(cells_of("x,\"\"\"\"").rows, ElementsAre(Row{"x", "\""}));
 }
 
 TEST(CsvReader, CountsLinesAcrossBlankLinesAndQuotedNewlines) {
-  const Read all = read("h\n\n  \n\"two\nlines\"\nlast");
+  const Read all = cells_of("h\n\n  \n\"two\nlines\"\nlast");
   EXPECT_THAT(all.rows, ElementsAre(Row{"h"}, Row{"two\nlines"}, Row{"last"}));
   EXPECT_THAT(all.lines, ElementsAre(1, 4, 6));
 }
@@ -79,7 +79,7 @@ TEST(CsvReader, ReadsRowsThatCrossItsBuffer) {
     bytes += rows++ % 7 == 0 ? "\"quoted, \"\"cell\"\"\",2\n" : "plain,2\n";
   }
   bytes += std::string(kMaxCsvRowBytes - 2, 'x') + ",y";
-  const Read all = read(bytes);
+  const Read all = cells_of(bytes);
   EXPECT_TRUE(all.mistakes.empty()) << to_string(all.mistakes);
   ASSERT_EQ(all.rows.size(), rows + 1);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -88,12 +88,12 @@ TEST(CsvReader, ReadsRowsThatCrossItsBuffer) {
 }
 
 TEST(CsvReader, NamesTheLineOfABrokenQuoteAndGoesOn) {
-  const Read all = read("a\n\"x\"y\nb\n");
+  const Read all = cells_of("a\n\"x\"y\nb\n");
   EXPECT_THAT(all.rows, ElementsAre(Row{"a"}, Row{"b"}));
   EXPECT_EQ(to_string(all.mistakes),
             "t.csv:2: quoted cell is \"followed by more text\", expected a comma or the end of the "
             "line after the closing quote\n");
-  EXPECT_EQ(to_string(read("a\n\n\"x\n1\n2").mistakes),
+  EXPECT_EQ(to_string(cells_of("a\n\n\"x\n1\n2").mistakes),
             "t.csv:3: quoted cell is \"never closed\", expected a closing quote before the end of "
             "the file\n");
 }

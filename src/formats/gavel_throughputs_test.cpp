@@ -12,12 +12,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<std::vector<CurveBook>> read(std::string_view text) {
+Result<std::vector<CurveBook>> gavel_from(std::string_view text) {
   return read_gavel_throughputs(*InputFile::from_memory("dir/t.json", text));
 }
 
 TEST(GavelThroughputs, AreTheRatesOfJobsAlone) {
-  const auto books = read(R"json({
+  const auto books = gavel_from(R"json({
     "k80": {
       "('ResNet-18 (batch size 16)', 2)": {"('A3C', 1)": [1, [2, {"null": 3}]], "null": 8.7600009},
       "('ResNet-18 (batch size 16)', 1)": {"null": 5, "('LM (batch size 5)', 1)": {"null": 9}},
@@ -40,7 +40,7 @@ TEST(GavelThroughputs, AreTheRatesOfJobsAlone) {
 }
 
 TEST(GavelThroughputs, ReportEveryMistakeAtOnce) {
-  EXPECT_EQ(mistakes_of(read(R"json({
+  EXPECT_EQ(mistakes_of(gavel_from(R"json({
     "k80": {
       "ResNet": {"null": 1},
       "('A (batch size 0)', 1)": {"null": 1},
@@ -78,26 +78,29 @@ TEST(GavelThroughputs, ReportEveryMistakeAtOnce) {
             "dir/t.json: k80: ('A', 8): null is \"1\", expected each job once\n"
             "dir/t.json: p100 is \"a list\", expected a map from jobs to their rates\n"
             "dir/t.json: kind of worker is \"p100\", expected each kind once\n");
-  EXPECT_EQ(mistakes_of(read(R"json({"k80": {"('A', 1)": {"null": 0}}, "v100": {}})json")),
+  EXPECT_EQ(mistakes_of(gavel_from(R"json({"k80": {"('A', 1)": {"null": 0}}, "v100": {}})json")),
             "dir/t.json: k80 is \"without a rate\", expected at least one positive rate\n"
             "dir/t.json: v100 is \"without a rate\", expected at least one positive rate\n");
 }
 
 TEST(GavelThroughputs, SayWhereTheJsonIsMalformed) {
-  EXPECT_EQ(mistakes_of(read("{\n\"k80\": {\n,")),
+  EXPECT_EQ(mistakes_of(gavel_from("{\n\"k80\": {\n,")),
             "dir/t.json:3: JSON is \"malformed here\", expected a JSON document\n");
-  EXPECT_EQ(mistakes_of(read("")), "dir/t.json:1: JSON is missing, expected a JSON document\n");
-  EXPECT_EQ(mistakes_of(read("[]")),
+  EXPECT_EQ(mistakes_of(gavel_from("")),
+            "dir/t.json:1: JSON is missing, expected a JSON document\n");
+  EXPECT_EQ(mistakes_of(gavel_from("[]")),
             "dir/t.json: file is \"a list\", expected a map from kinds of worker to their jobs\n");
-  EXPECT_EQ(mistakes_of(read("{}")),
+  EXPECT_EQ(mistakes_of(gavel_from("{}")),
             "dir/t.json: file is \"without workers\", expected at least one kind of worker, such "
             "as \"k80\": {...}\n");
-  EXPECT_THAT(mistakes_of(read("{\"k\\u0007\": {}}")), HasSubstr("kind of worker is \"k\\x07\""));
+  EXPECT_THAT(mistakes_of(gavel_from("{\"k\\u0007\": {}}")),
+              HasSubstr("kind of worker is \"k\\x07\""));
 }
 
 TEST(GavelThroughputs, AreNotUpsetByDepth) {
   const std::string deep(100'000, '[');
-  EXPECT_THAT(mistakes_of(read("{\"k80\": {\"('A', 1)\": {\"x\": " + deep)), HasSubstr("JSON is"));
+  EXPECT_THAT(mistakes_of(gavel_from("{\"k80\": {\"('A', 1)\": {\"x\": " + deep)),
+              HasSubstr("JSON is"));
 }
 
 }  // namespace

@@ -17,17 +17,17 @@
 namespace weir::formats {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-Json schema() {
+SortedJson schema() {
   const auto here = std::filesystem::path{__FILE__}.parent_path();
   std::ifstream file{here / "../../docs/reference/job.schema.json"};
-  return Json::parse(file);
+  return SortedJson::parse(file);
 }
 
 TEST(JobSchema, HasTheFieldsOfTheReader) {
   std::set<std::string> in_schema;
-  const Json properties = schema()["properties"];
+  const SortedJson properties = schema()["properties"];
   for (const auto& [name, description] : properties.items()) {
     in_schema.insert(name);
     EXPECT_TRUE(description.contains("description")) << name;
@@ -37,7 +37,7 @@ TEST(JobSchema, HasTheFieldsOfTheReader) {
 }
 
 TEST(JobSchema, HasTheLimitsOfTheReader) {
-  const Json fields = schema()["properties"];
+  const SortedJson fields = schema()["properties"];
   EXPECT_EQ(fields["name"]["maxLength"], kLongestJobName);
   EXPECT_EQ(fields["tenant"]["maxLength"], kLongestTenantName);
   EXPECT_EQ(fields["priority"]["maximum"], kHighestPriority);
@@ -54,8 +54,8 @@ TEST(JobSchema, HasTheLimitsOfTheReader) {
 
 TEST(JobSchema, ItsExamplesAreReadAndHaveEveryField) {
   std::set<std::string> shown;
-  const Json examples = schema()["examples"];
-  for (const Json& example : examples) {
+  const SortedJson examples = schema()["examples"];
+  for (const SortedJson& example : examples) {
     const auto job = read_job_json(example.dump(), "example");
     EXPECT_TRUE(job) << to_string(job.error().details);
     for (const auto& [name, value] : example.items()) shown.insert(name);
@@ -67,23 +67,23 @@ TEST(JobSchema, ItsExamplesAreReadAndHaveEveryField) {
 
 // Each breaks one rule that the schema has too.
 TEST(JobSchema, WhatItForbidsIsRefused) {
-  const Json good = {{"name", "a"}, {"command", {"x"}}};
-  const auto refuses = [&](const char* field, const Json& value) {
-    Json job = good;
+  const SortedJson good = {{"name", "a"}, {"command", {"x"}}};
+  const auto refuses = [&](const char* field, const SortedJson& value) {
+    SortedJson job = good;
     job[field] = value;
     return !read_job_json(job.dump(), "request").has_value();
   };
   EXPECT_TRUE(read_job_json(good.dump(), "request"));
-  const Json rules = schema();
+  const SortedJson rules = schema();
   for (const auto& [field, needed] : rules["dependentRequired"].items()) {
-    const Json value = field == "batch"        ? Json(1)
-                       : field == "throughput" ? Json{{"1", 2}}
-                       : field == "kind"       ? Json("hard")
-                                               : Json("m");
+    const SortedJson value = field == "batch"        ? SortedJson(1)
+                             : field == "throughput" ? SortedJson{{"1", 2}}
+                             : field == "kind"       ? SortedJson("hard")
+                                                     : SortedJson("m");
     EXPECT_TRUE(refuses(field.c_str(), value)) << field;
   }
-  for (const Json& field : rules["required"]) {
-    Json job = good;
+  for (const SortedJson& field : rules["required"]) {
+    SortedJson job = good;
     job.erase(field.get<std::string>());
     EXPECT_FALSE(read_job_json(job.dump(), "request")) << field;
   }

@@ -12,7 +12,7 @@
 namespace weir::formats {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 bool is_json(std::string_view text) {
   JsonCursor json{text};
@@ -103,7 +103,7 @@ TEST(JsonCursor, UnescapesAsOthersDo) {
   JsonCursor json{text};
   std::string value;
   ASSERT_TRUE(json.take_string(value));
-  EXPECT_EQ(value, Json::parse(text).get<std::string>());
+  EXPECT_EQ(value, SortedJson::parse(text).get<std::string>());
 }
 
 // The characters on which JSON turns, in any order: nearly all of it is broken, each in its way.
@@ -123,7 +123,7 @@ RC_GTEST_PROP(JsonCursor, AcceptsWhatAnotherReaderAccepts, ()) {
                                                   "\x01",     "[1,{\"a\":[]}]"}));
   std::string text;
   for (const std::string& piece : pieces) text += piece;
-  RC_ASSERT(is_json(text) == Json::accept(text));
+  RC_ASSERT(is_json(text) == SortedJson::accept(text));
 }
 
 RC_GTEST_PROP(JsonCursor, AnyBytesAsAStringComeBackOnceTheyAreUtf8, (const std::string& bytes)) {
@@ -133,7 +133,7 @@ RC_GTEST_PROP(JsonCursor, AnyBytesAsAStringComeBackOnceTheyAreUtf8, (const std::
   std::string value;
   RC_ASSERT(json.take_string(value));
   RC_ASSERT(json.at_end());
-  RC_ASSERT(value == Json::parse(json_text).get<std::string>());
+  RC_ASSERT(value == SortedJson::parse(json_text).get<std::string>());
   std::string again;
   append_json_string(again, value);
   RC_ASSERT(again == json_text);

@@ -9,17 +9,17 @@
 namespace weir::formats {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKeys{"a", "b"};
+constexpr std::array<std::string_view, 2> kMemberKeys{"a", "b"};
 
 TEST(JsonValues, MembersHaveTheirPathAndText) {
   JsonValues json{"x.json", R"( {"c":[1], "a" : {"b":[1, 2]}, "\u0062":"x"} )"};
   const auto root = json.root();
   ASSERT_TRUE(root);
-  const auto members = json.members(*root, kKeys);
+  const auto members = json.members(*root, kMemberKeys);
   ASSERT_EQ(members.size(), 2U);
   EXPECT_EQ(members.at("a").text, R"({"b":[1, 2]})");
   EXPECT_EQ(members.at("b").text, "\"x\"");
-  const auto inner = json.members(members.at("a"), kKeys);
+  const auto inner = json.members(members.at("a"), kMemberKeys);
   EXPECT_EQ(inner.at("b").path, "a.b");
   const auto elements = json.elements(inner.at("b"), 2);
   ASSERT_TRUE(elements);
@@ -29,7 +29,7 @@ TEST(JsonValues, MembersHaveTheirPathAndText) {
 
 TEST(JsonValues, MistakesHaveTheirLine) {
   JsonValues json{"x.json", "{\n\"a\":\n true,\n\"b\":1e3}"};
-  const auto members = json.members(*json.root(), kKeys);
+  const auto members = json.members(*json.root(), kMemberKeys);
   EXPECT_FALSE(json.integer(members.at("a"), 1, 5));
   EXPECT_FALSE(json.integer(members.at("b"), 1, 5000));
   EXPECT_FALSE(json.name(members.at("b")));

@@ -35,22 +35,23 @@ constexpr std::string_view kLinks =
     "lab,intra,4,20\nlab,intra,1,10\nlab,inter,1,2.5\nden,intra,1,1\n";
 const ProfileName kName{"lab", "gpt", "1B"};
 
-Result<OpProfile> read(std::string_view ops, std::string_view collectives, std::string_view links,
-                       const ProfileName& name = kName) {
+Result<OpProfile> profile_from(std::string_view ops, std::string_view collectives,
+                               std::string_view links, const ProfileName& name = kName) {
   return read_op_profile({*InputFile::from_memory("ops.csv", ops),
                           *InputFile::from_memory("collectives.csv", collectives),
                           *InputFile::from_memory("p2p.csv", links)},
                          name);
 }
 std::string mistakes_with_ops(std::string_view rows) {
-  return mistakes_of(read(fmt::format("{}{}", kOpHeader, rows), kCollectives, kLinks));
+  return mistakes_of(profile_from(fmt::format("{}{}", kOpHeader, rows), kCollectives, kLinks));
 }
 std::string mistakes_with_name(const ProfileName& name) {
-  return mistakes_of(read(fmt::format("{}{}", kOpHeader, kOps), kCollectives, kLinks, name));
+  return mistakes_of(
+      profile_from(fmt::format("{}{}", kOpHeader, kOps), kCollectives, kLinks, name));
 }
 
 TEST(OpProfileCsv, ReadsTheRowsOfOneModel) {
-  const auto profile = read(fmt::format("{}{}", kOpHeader, kOps), kCollectives, kLinks);
+  const auto profile = profile_from(fmt::format("{}{}", kOpHeader, kOps), kCollectives, kLinks);
   ASSERT_TRUE(profile) << mistakes_of(profile);
   EXPECT_EQ(profile->database, "lab");
   EXPECT_EQ(profile->model, "gpt");
@@ -67,10 +68,10 @@ TEST(OpProfileCsv, ReadsTheRowsOfOneModel) {
 }
 
 TEST(OpProfileCsv, RowsMayStandInAnyOrder) {
-  const auto profile = read(fmt::format("{}{}", kOpHeader,
-                                        "lab,gpt,1B,1,2,1,1,loss,1,1,1,1,1,1,1,1\n"
-                                        "lab,gpt,1B,1,2,1,0,embedding,2,2,2,2,2,2,2,2\n"),
-                            kCollectives, kLinks);
+  const auto profile = profile_from(fmt::format("{}{}", kOpHeader,
+                                                "lab,gpt,1B,1,2,1,1,loss,1,1,1,1,1,1,1,1\n"
+                                                "lab,gpt,1B,1,2,1,0,embedding,2,2,2,2,2,2,2,2\n"),
+                                    kCollectives, kLinks);
   ASSERT_TRUE(profile) << mistakes_of(profile);
   EXPECT_THAT(profile->ops, ElementsAre("embedding", "loss"));
   EXPECT_EQ(profile->tables.at(OpVariant{1, 2, 1})[1].forward_us, 1);
@@ -137,13 +138,13 @@ TEST(OpProfileCsv, ALongListOfNamesIsCut) {
 }
 
 TEST(OpProfileCsv, CollectivesAndLinksAreChecked) {
-  EXPECT_EQ(mistakes_of(read(fmt::format("{}{}", kOpHeader, kOps),
-                             "db,model,size,collective,gpus,data_mb,time_ms\n"
-                             "lab,gpt,1B,broadcast,0,1.5,-1\n"
-                             "lab,gpt,1B,all_gather,2,1,1\n"
-                             "lab,gpt,1B,all_gather,2,1,1\n",
-                             "db,scope,data_mb,bandwidth_gb_per_s\n"
-                             "lab,across,-1,0\nlab,intra,1,1\nlab,intra,1.0,1\n")),
+  EXPECT_EQ(mistakes_of(profile_from(fmt::format("{}{}", kOpHeader, kOps),
+                                     "db,model,size,collective,gpus,data_mb,time_ms\n"
+                                     "lab,gpt,1B,broadcast,0,1.5,-1\n"
+                                     "lab,gpt,1B,all_gather,2,1,1\n"
+                                     "lab,gpt,1B,all_gather,2,1,1\n",
+                                     "db,scope,data_mb,bandwidth_gb_per_s\n"
+                                     "lab,across,-1,0\nlab,intra,1,1\nlab,intra,1.0,1\n")),
             "collectives.csv:2: collective is \"broadcast\", expected one of all_gather, "
             "all_reduce, reduce_scatter, all_to_all\n"
             "collectives.csv:2: gpus is \"0\", expected an integer from 1 to 65536\n"
@@ -158,13 +159,13 @@ TEST(OpProfileCsv, CollectivesAndLinksAreChecked) {
 }
 
 TEST(OpProfileCsv, AProfileNeedsItsLinks) {
-  EXPECT_EQ(mistakes_of(read(fmt::format("{}{}", kOpHeader, kOps), kCollectives,
-                             "db,scope,data_mb,bandwidth_gb_per_s\nden,intra,1,1\n")),
+  EXPECT_EQ(mistakes_of(profile_from(fmt::format("{}{}", kOpHeader, kOps), kCollectives,
+                                     "db,scope,data_mb,bandwidth_gb_per_s\nden,intra,1,1\n")),
             "p2p.csv: row is missing, expected one with db lab, scope intra\n");
 }
 
 TEST(OpProfileCsv, AMissingColumnIsNamed) {
-  EXPECT_THAT(mistakes_of(read("db,model\n", kCollectives, kLinks)),
+  EXPECT_THAT(mistakes_of(profile_from("db,model\n", kCollectives, kLinks)),
               HasSubstr("ops.csv:1: column size is missing, expected it in the first line\n"));
 }
 

@@ -99,7 +99,7 @@ TaskTotals with_spec(std::string list, int spec_permille) {
   return {std::move(list), 8152, 1088, 3078, 3911, 16, 15, 44, 6'086'800, spec_permille};
 }
 
-const std::array<TaskTotals, 23> kPublished{{
+const std::array<TaskTotals, 23> kPublishedTotals{{
     with_tasks("default", 8152, 1088),
     with_tasks("cpu037", 7336, 272),
     with_tasks("cpu050", 7439, 375),
@@ -150,7 +150,7 @@ TEST_P(OpenbTaskList, HasThePublishedTotals) {
   EXPECT_EQ(workload->has_timing(), !expected.list.starts_with("multigpu"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, OpenbTaskList, testing::ValuesIn(kPublished),
+INSTANTIATE_TEST_SUITE_P(Published, OpenbTaskList, testing::ValuesIn(kPublishedTotals),
                          [](const auto& list) { return list.param.list; });
 
 }  // namespace

@@ -42,7 +42,7 @@ struct Log {
   std::vector<LogEntry> entries;
 };
 
-Result<Log> read(std::string_view text) {
+Result<Log> log_from(std::string_view text) {
   auto reader = RecordLogReader::open(*InputFile::from_memory("run.jsonl", text));
   if (!reader) return tl::unexpected(reader.error());
   Log log{reader->header(), {}};
@@ -63,7 +63,7 @@ std::string written(const RecordLogHeader& header, const std::vector<Record>& re
 }
 
 std::string mistake_in(std::string_view text) {
-  const auto log = read(text);
+  const auto log = log_from(text);
   if (log) return "none";
   EXPECT_EQ(log.error().details.total(), 1U);
   return to_string(log.error().details.list()[0]);
@@ -88,7 +88,7 @@ RecordLogHeader small_header() {
 // What was written by schema 1 stays readable, whatever comes after it.
 TEST(RecordLog, ReadsAndWritesSchema1) {
   const std::string text = kHeaderLine + kPromiseLine + kObservedLine;
-  const auto log = read(text);
+  const auto log = log_from(text);
   ASSERT_TRUE(log) << mistakes_of(log);
   EXPECT_EQ(log->header, small_header());
   ASSERT_EQ(log->entries.size(), 2U);
@@ -111,7 +111,7 @@ TEST(RecordLog, EveryReasonHasANameOfItsOwn) {
   while (!reason_name(static_cast<ReasonCode>(code)).empty()) {
     EXPECT_TRUE(names.insert(reason_name(static_cast<ReasonCode>(code))).second) << code;
     const Record record{Time{}, {static_cast<ReasonCode>(code), 5}, EventIgnored{}};
-    const auto log = read(written(small_header(), {record}));
+    const auto log = log_from(written(small_header(), {record}));
     ASSERT_TRUE(log) << mistakes_of(log);
     EXPECT_EQ(log->entries[0].record, record);
     ++code;
@@ -139,13 +139,13 @@ TEST(RecordLog, SaysWhereALogWasCutOff) {
               HasSubstr("cut off before its first record"));
   EXPECT_THAT(mistake_in(kHeaderLine.substr(0, 30)), HasSubstr("cut off before its first record"));
   // Only the newline is missing: nothing is lost.
-  EXPECT_TRUE(read(whole.substr(0, whole.size() - 1)));
+  EXPECT_TRUE(log_from(whole.substr(0, whole.size() - 1)));
 }
 
 TEST(RecordLog, EveryCutIsNoticedOrLeavesWholeRecords) {
   const std::string whole = kHeaderLine + kPromiseLine + kObservedLine;
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const auto log = read(std::string_view{whole}.substr(0, size));
+    const auto log = log_from(std::string_view{whole}.substr(0, size));
     const bool ends_well = size > 0 && (whole[size] == '\n' || whole[size - 1] == '\n');
     EXPECT_EQ(log.has_value(), ends_well) << size;
   }
@@ -191,7 +191,7 @@ TEST(RecordLog, WorkHasAllItsBits) {
   const WideInteger most = ~(WideInteger{1} << 127);
   for (const WideInteger work : {most, -most - 1, WideInteger{-1}, WideInteger{0}}) {
     const Record record{Time{}, {}, JobObserved{JobId{1}, Work{work}, Time{}}};
-    const auto log = read(written(small_header(), {record}));
+    const auto log = log_from(written(small_header(), {record}));
     ASSERT_TRUE(log) << mistakes_of(log);
     EXPECT_EQ(log->entries[0].record, record);
   }
@@ -245,7 +245,7 @@ TEST(RecordLog, HeaderKeepsFractionsMixedNodesAndSpeeds) {
   header.speed = {1000, {{"a", 900}, {"b\x01", 1100}}};
   const std::string text = written(header, {});
   EXPECT_THAT(text, HasSubstr("\"slot_s\":90.500000001,"));
-  const auto log = read(text);
+  const auto log = log_from(text);
   ASSERT_TRUE(log) << mistakes_of(log);
   EXPECT_EQ(log->header, header);
   EXPECT_EQ(written(log->header, {}), text);
@@ -287,7 +287,7 @@ TEST(RecordLog, EventsStandBetweenTheRecordsTheyCaused) {
   text += '\n';
   append_record_line(text, Record{Time{}, {}, JobReleased{JobId{3}}}, 1, "0.1.0");
   text += '\n';
-  auto log = read(text);
+  auto log = log_from(text);
   ASSERT_TRUE(log) << mistakes_of(log);
   ASSERT_EQ(log->entries.size(), 1U) << "who reads records passes over events";
   auto reader = RecordLogReader::open(InputFile::from_memory("log", text).value());
@@ -302,7 +302,7 @@ TEST(RecordLog, EventsStandBetweenTheRecordsTheyCaused) {
 RC_GTEST_PROP(RecordLog, EveryRecordComesBackAndIsWrittenAsTheSameBytes, ()) {
   const auto records = one_record_of_each_type();
   const std::string text = written(small_header(), records);
-  const auto log = read(text);
+  const auto log = log_from(text);
   if (!log) RC_LOG() << mistakes_of(log) << "\n" << text;
   RC_ASSERT(log.has_value());
   std::vector<Record> back;
@@ -315,7 +315,7 @@ RC_GTEST_PROP(RecordLog, ADamagedLogIsReadOrRefusedWithAReason, ()) {
   std::string text = written(small_header(), one_record_of_each_type());
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
   text[at] = static_cast<char>(*rc::gen::inRange(0, 256));
-  const auto log = read(text);
+  const auto log = log_from(text);
   if (log) RC_SUCCEED();
   RC_ASSERT(!log.error().details.empty());
   RC_ASSERT(log.error().details.list()[0].file == "run.jsonl");

@@ -28,12 +28,12 @@ Cluster two_pools() {
       "  - {name: h, cpus: 1, memory: 1GiB, gpus: 8, model: H100, pool: h100}\n"));
 }
 
-Result<TenantTable> read(std::string_view text, const Cluster& cluster = one_pool()) {
+Result<TenantTable> tenants_from(std::string_view text, const Cluster& cluster = one_pool()) {
   return read_tenants_yaml(*InputFile::from_memory("tenants.yaml", text), cluster);
 }
 
 TEST(TenantsYaml, ReadsGroupsInsideGroups) {
-  const auto table = read(
+  const auto table = tenants_from(
       "half_life: 12h\n"
       "lease: 5m\n"
       "tenants:\n"
@@ -57,12 +57,12 @@ TEST(TenantsYaml, ReadsGroupsInsideGroups) {
 }
 
 TEST(TenantsYaml, ReadsGpusByPool) {
-  const auto table = read(
+  const auto table = tenants_from(
       "tenants: [{name: a, guaranteed: {h100: 4, a100: 8}, maximum: {h100: 0x8}}]\n", two_pools());
   EXPECT_EQ(mistakes_of(table),
             "tenants.yaml:1: maximum.h100 is \"0x8\", expected an integer from 0 to 1000000000\n");
-  const auto right =
-      read("tenants: [{name: a, guaranteed: {h100: 4, a100: 8}, maximum: {h100: 8}}]", two_pools());
+  const auto right = tenants_from(
+      "tenants: [{name: a, guaranteed: {h100: 4, a100: 8}, maximum: {h100: 8}}]", two_pools());
   ASSERT_TRUE(right) << mistakes_of(right);
   EXPECT_EQ(right->tenants.front().quotas,
             (std::vector<TenantQuota>{{PoolIndex{1}, 8, kNoMaximum}, {PoolIndex{2}, 4, 8}}));
@@ -74,30 +74,30 @@ TEST(TenantsYaml, ReadsTheSameFromJson) {
       R"( "tenants": [{"name": "b", "guaranteed": 4}]}]})",
       "body", one_pool());
   ASSERT_TRUE(table) << mistakes_of(table);
-  EXPECT_EQ(*table, *read("lease: 5m\n"
-                          "tenants:\n"
-                          "  - {name: a, weight: 3, guaranteed: 4, tenants: [{name: b, "
-                          "guaranteed: {A100: 4}}]}\n"));
+  EXPECT_EQ(*table, *tenants_from("lease: 5m\n"
+                                  "tenants:\n"
+                                  "  - {name: a, weight: 3, guaranteed: 4, tenants: [{name: b, "
+                                  "guaranteed: {A100: 4}}]}\n"));
 }
 
 TEST(TenantsYaml, MayBeNobody) {
-  const auto table = read("tenants: []\n");
+  const auto table = tenants_from("tenants: []\n");
   ASSERT_TRUE(table) << mistakes_of(table);
   EXPECT_TRUE(table->empty());
 }
 
 TEST(TenantsYaml, ReportsEveryMistakeAtOnce) {
   EXPECT_EQ(
-      mistakes_of(read("half_life: 0s\n"
-                       "tenants:\n"
-                       "  - {name: a, guaranteed: 20, maximum: 16, weight: 0}\n"
-                       "  - {name: _x, guaranteed: 33}\n"
-                       "  - {name: a, garanteed: 1}\n"
-                       "  - just text\n"
-                       "  - {guaranteed: {T4: 1}}\n"
-                       "  - name: group\n"
-                       "    tenants: {name: b}\n"
-                       "tenant: x\n")),
+      mistakes_of(tenants_from("half_life: 0s\n"
+                               "tenants:\n"
+                               "  - {name: a, guaranteed: 20, maximum: 16, weight: 0}\n"
+                               "  - {name: _x, guaranteed: 33}\n"
+                               "  - {name: a, garanteed: 1}\n"
+                               "  - just text\n"
+                               "  - {guaranteed: {T4: 1}}\n"
+                               "  - name: group\n"
+                               "    tenants: {name: b}\n"
+                               "tenant: x\n")),
       "tenants.yaml:10: field is \"tenant\", expected one of half_life, lease, tenants; did "
       "you mean tenants?\n"
       "tenants.yaml:1: half_life is \"0s\", expected a duration from 1s to 366d, such as 24h\n"
@@ -119,18 +119,18 @@ TEST(TenantsYaml, ReportsEveryMistakeAtOnce) {
 }
 
 TEST(TenantsYaml, GuaranteesNoMoreThanThereIs) {
-  EXPECT_EQ(mistakes_of(read("tenants:\n"
-                             "  - {name: a, guaranteed: 24}\n"
-                             "  - {name: b, guaranteed: 9}\n")),
+  EXPECT_EQ(mistakes_of(tenants_from("tenants:\n"
+                                     "  - {name: a, guaranteed: 24}\n"
+                                     "  - {name: b, guaranteed: 9}\n")),
             "tenants.yaml:3: guaranteed is \"9\", expected at most 8: pool A100 has 32 GPUs, and "
             "the tenants before have the others\n");
   EXPECT_EQ(
-      mistakes_of(read("tenants:\n"
-                       "  - name: group\n"
-                       "    guaranteed: 8\n"
-                       "    tenants: [{name: a, guaranteed: 8}, {name: b, guaranteed: 1}]\n"
-                       "  - name: other\n"
-                       "    tenants: [{name: c, guaranteed: 1}]\n")),
+      mistakes_of(tenants_from("tenants:\n"
+                               "  - name: group\n"
+                               "    guaranteed: 8\n"
+                               "    tenants: [{name: a, guaranteed: 8}, {name: b, guaranteed: 1}]\n"
+                               "  - name: other\n"
+                               "    tenants: [{name: c, guaranteed: 1}]\n")),
       "tenants.yaml:4: guaranteed is \"1\", expected at most 0: group is guaranteed 8 of pool "
       "A100, and its tenants before have the others\n"
       "tenants.yaml:6: guaranteed is \"1\", expected at most 0: other is guaranteed 0 of pool "
@@ -138,15 +138,16 @@ TEST(TenantsYaml, GuaranteesNoMoreThanThereIs) {
 }
 
 TEST(TenantsYaml, WantsPoolsToBeNamedWhereThereAreSeveral) {
-  EXPECT_EQ(mistakes_of(read("tenants: [{name: a, guaranteed: 8}, {name: b, maximum: {cpu: 1}}]",
-                             two_pools())),
+  EXPECT_EQ(mistakes_of(tenants_from(
+                "tenants: [{name: a, guaranteed: 8}, {name: b, maximum: {cpu: 1}}]", two_pools())),
             "tenants.yaml:1: guaranteed is \"8\", expected GPUs by pool: a100, h100\n"
             "tenants.yaml:1: maximum is \"cpu\", expected a pool with GPUs: a100, h100\n");
 }
 
 TEST(TenantsYaml, NeedsAListOfTenants) {
-  EXPECT_THAT(mistakes_of(read("lease: 5m\n")), HasSubstr("tenants is missing, expected a list"));
-  EXPECT_THAT(mistakes_of(read("")), HasSubstr("file is \"nothing\", expected a map"));
+  EXPECT_THAT(mistakes_of(tenants_from("lease: 5m\n")),
+              HasSubstr("tenants is missing, expected a list"));
+  EXPECT_THAT(mistakes_of(tenants_from("")), HasSubstr("file is \"nothing\", expected a map"));
 }
 
 std::string nested(int levels) {
@@ -159,10 +160,10 @@ std::string nested(int levels) {
 
 TEST(TenantsYaml, IsSixteenGroupsDeep) {
   EXPECT_EQ(mistakes_of(read_tenants_json(nested(15), "body", one_pool())), "ok\n");
-  EXPECT_EQ(mistakes_of(read(nested(15))), "ok\n");
+  EXPECT_EQ(mistakes_of(tenants_from(nested(15))), "ok\n");
   EXPECT_THAT(mistakes_of(read_tenants_json(nested(40), "body", one_pool())),
               HasSubstr("not JSON"));
-  EXPECT_THAT(mistakes_of(read(nested(40))), HasSubstr("nested too deeply"));
+  EXPECT_THAT(mistakes_of(tenants_from(nested(40))), HasSubstr("nested too deeply"));
 }
 
 // What a reader could have made.

@@ -12,14 +12,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<CurveBook> read(std::string_view text) {
+Result<CurveBook> table_from(std::string_view text) {
   return read_throughput_table(*InputFile::from_memory("dir/bert.csv", text));
 }
 
-constexpr std::string_view kTable = "global_batch_size,1,2,4\n64,6.5,8,0\n";
+constexpr std::string_view kThreeSizes = "global_batch_size,1,2,4\n64,6.5,8,0\n";
 
 TEST(ThroughputTable, ReadsRatesAndLeavesOutWhatWasNotMeasured) {
-  const auto book = read(
+  const auto book = table_from(
       "global_batch_size,1,2,4,8,16\r\n"
       "64,6.0306615539,,nan,NaN,0\r\n"
       "128,0.0,3,2.5,4,0");
@@ -38,14 +38,14 @@ TEST(ThroughputTable, ReadsRatesAndLeavesOutWhatWasNotMeasured) {
 
 TEST(ThroughputTable, ReportsEveryMistakeAtOnce) {
   EXPECT_EQ(
-      mistakes_of(read("global_batch_size,1,2,3\n"
-                       "64,-1,inf,fast\n"
-                       "0,1,1,1\n"
-                       "32,nan,0,5\n"
-                       "16,1,2,3\n"
-                       "16,1,2,3\n"
-                       "8,0.0000001,1000001,\n"
-                       "4,1,2\n")),
+      mistakes_of(table_from("global_batch_size,1,2,3\n"
+                             "64,-1,inf,fast\n"
+                             "0,1,1,1\n"
+                             "32,nan,0,5\n"
+                             "16,1,2,3\n"
+                             "16,1,2,3\n"
+                             "8,0.0000001,1000001,\n"
+                             "4,1,2\n")),
       "dir/bert.csv:2: column 1 is \"-1\", expected iterations per second from 0.000001 to "
       "1000000, or nothing where it was not measured\n"
       "dir/bert.csv:2: column 2 is \"inf\", expected iterations per second from 0.000001 to "
@@ -65,19 +65,19 @@ TEST(ThroughputTable, ReportsEveryMistakeAtOnce) {
 }
 
 TEST(ThroughputTable, ChecksTheFirstLine) {
-  EXPECT_EQ(mistakes_of(read("batch,1,two,0,1\n64,1,2,3,4\n")),
+  EXPECT_EQ(mistakes_of(table_from("batch,1,two,0,1\n64,1,2,3,4\n")),
             "dir/bert.csv:1: first column is \"batch\", expected global_batch_size\n"
             "dir/bert.csv:1: column 3 is \"two\", expected a number of GPUs from 1 to 65536\n"
             "dir/bert.csv:1: column 4 is \"0\", expected a number of GPUs from 1 to 65536\n"
             "dir/bert.csv:1: column 5 is \"1\", expected another number of GPUs: column 2 has this "
             "one\n");
-  EXPECT_EQ(mistakes_of(read("")),
+  EXPECT_EQ(mistakes_of(table_from("")),
             "dir/bert.csv: file is \"empty\", expected a first line such as "
             "global_batch_size,1,2,4,8\n");
-  EXPECT_EQ(mistakes_of(read("global_batch_size,1\n")),
+  EXPECT_EQ(mistakes_of(table_from("global_batch_size,1\n")),
             "dir/bert.csv: file is \"without rows\", expected at least one batch below the first "
             "line\n");
-  EXPECT_THAT(mistakes_of(read("global_batch_size\n64\n")), HasSubstr("a number of GPUs"));
+  EXPECT_THAT(mistakes_of(table_from("global_batch_size\n64\n")), HasSubstr("a number of GPUs"));
 }
 
 TEST(ThroughputTables, AreAllTheTablesOfAFolder) {
@@ -85,8 +85,8 @@ TEST(ThroughputTables, AreAllTheTablesOfAFolder) {
   const auto tables = folder.path() / "throughput_a100";
   std::filesystem::create_directory(tables);
   std::filesystem::create_directory(tables / "old.csv");
-  folder.write("throughput_a100/bert.csv", kTable);
-  folder.write("throughput_a100/gpt2.csv.gz", gzip(kTable));
+  folder.write("throughput_a100/bert.csv", kThreeSizes);
+  folder.write("throughput_a100/gpt2.csv.gz", gzip(kThreeSizes));
   folder.write("throughput_a100/README.md", "not a table");
   folder.write("throughput_a100/.hidden.csv", "not a table");
   for (const auto& path : {tables, tables / ""}) {
@@ -109,7 +109,7 @@ TEST(ThroughputTables, KeepEveryDigitWhereItIsWanted) {
 TEST(ThroughputTables, HaveNoGpuWithoutAnUnderscore) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / "tables");
-  folder.write("tables/bert.csv", kTable);
+  folder.write("tables/bert.csv", kThreeSizes);
   const auto book = read_throughput_tables(folder.path() / "tables");
   ASSERT_TRUE(book) << mistakes_of(book);
   EXPECT_EQ(book->gpu, "");
@@ -118,8 +118,8 @@ TEST(ThroughputTables, HaveNoGpuWithoutAnUnderscore) {
 TEST(ThroughputTables, ReportTheMistakesOfAllFiles) {
   const TemporaryFolder folder;
   folder.write("a.csv", "global_batch_size,1\n64,x\n");
-  folder.write("b.csv", kTable);
-  folder.write("b.csv.gz", gzip(kTable));
+  folder.write("b.csv", kThreeSizes);
+  folder.write("b.csv.gz", gzip(kThreeSizes));
   folder.write("c.csv", "");
   const std::string mistakes = mistakes_of(read_throughput_tables(folder.path()));
   EXPECT_THAT(mistakes, HasSubstr("a.csv:2: column 1 is \"x\""));
@@ -135,7 +135,7 @@ TEST(ThroughputTables, NeedAFolderWithTables) {
             "one <model>.csv per model\n");
   EXPECT_THAT(mistakes_of(read_throughput_tables(folder.path())),
               HasSubstr("folder is \"without any .csv file\", expected a folder with throughput"));
-  EXPECT_THAT(mistakes_of(read_throughput_tables(folder.write("x.csv", kTable))),
+  EXPECT_THAT(mistakes_of(read_throughput_tables(folder.write("x.csv", kThreeSizes))),
               HasSubstr("folder is \"not a folder\""));
 }
 

@@ -81,7 +81,7 @@ void PrintTo(const PublishedTrace& trace, std::ostream* out) {
   *out << trace.name;
 }
 
-const std::vector<PublishedTrace> kPublished{
+const std::vector<PublishedTrace> kPublishedTraces{
     {"cluster01", "a100", 1595},
     {"cluster02", "a100", 5778},
     {"cluster03", "a100", 3011},
@@ -123,7 +123,7 @@ TEST_P(TrainingTraceData, ReadsWithoutMistakes) {
   EXPECT_EQ(best_effort, expected.best_effort);
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, TrainingTraceData, testing::ValuesIn(kPublished),
+INSTANTIATE_TEST_SUITE_P(Published, TrainingTraceData, testing::ValuesIn(kPublishedTraces),
                          [](const auto& trace) {
                            std::string name = trace.param.name;
                            std::replace(name.begin(), name.end(), '.', '_');

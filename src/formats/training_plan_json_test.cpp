@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<PlanDocument> read(std::string_view text) {
+Result<PlanDocument> plan_from(std::string_view text) {
   return read_plan_json(*InputFile::from_memory("plan.json", text));
 }
 
@@ -43,7 +43,7 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
 // The mistakes when a part of the second stage is another.
 std::string mistakes_with(std::string_view what, std::string_view by) {
   return mistakes_of(
-      read(with_stages(fmt::format("{},\n{}", kFirst, replaced(kSecond, what, by)))));
+      plan_from(with_stages(fmt::format("{},\n{}", kFirst, replaced(kSecond, what, by)))));
 }
 
 constexpr std::string_view kArtifact =
@@ -69,17 +69,17 @@ TrainingPlan small_plan() {
 TEST(PlanJson, AllThreeFormsGiveTheSamePlan) {
   for (const std::string& text : {with_stages(fmt::format("{},{}", kFirst, kSecond)),
                                   std::string{kArtifact}, std::string{kArtifactLists}}) {
-    const auto plan = read(text);
+    const auto plan = plan_from(text);
     ASSERT_TRUE(plan) << mistakes_of(plan);
     EXPECT_EQ(plan->plan, small_plan()) << text;
   }
 }
 
 TEST(PlanJson, TheArtifactSaysWhereItsPlanComesFrom) {
-  const auto plan = read(kArtifact);
+  const auto plan = plan_from(kArtifact);
   ASSERT_TRUE(plan) << mistakes_of(plan);
   EXPECT_EQ(*plan, (PlanDocument{"miniset", "gpt", "1_3B", 24, {}, {}, 12000, "", small_plan()}));
-  EXPECT_EQ(read(kArtifactLists)->layers, std::nullopt);  // not one number
+  EXPECT_EQ(plan_from(kArtifactLists)->layers, std::nullopt);  // not one number
 }
 
 TEST(PlanJson, IsWrittenAsTheHeaderShows) {
@@ -96,34 +96,35 @@ TEST(PlanJson, ResultsAndOtherKeysAreNotRead) {
   const std::string text =
       replaced(with_stages(replaced(kFirst, "}", R"(,"time_ms":"soon","memory_mib":[]})")),
                R"("batch")", R"("predicted_ms":null,"batch")");
-  EXPECT_EQ(mistakes_of(read(text)), "ok\n");
+  EXPECT_EQ(mistakes_of(plan_from(text)), "ok\n");
 }
 
 TEST(PlanJson, WhatIsNotJsonIsRefusedWithItsPlace) {
-  EXPECT_EQ(mistakes_of(read("")),
+  EXPECT_EQ(mistakes_of(plan_from("")),
             "plan.json:1: text is \"not JSON at byte 1\", expected a value\n");
-  EXPECT_THAT(mistakes_of(read("{\"batch\":8,\n}")),
+  EXPECT_THAT(mistakes_of(plan_from("{\"batch\":8,\n}")),
               HasSubstr("plan.json:2: text is \"not JSON at"));
-  EXPECT_THAT(mistakes_of(read("{} {}")), HasSubstr("nothing after the document"));
-  EXPECT_THAT(mistakes_of(read(std::string(1000, '['))), HasSubstr("less nesting"));
-  EXPECT_EQ(mistakes_of(read("[1]")), "plan.json:1: document is \"a list\", expected an object\n");
+  EXPECT_THAT(mistakes_of(plan_from("{} {}")), HasSubstr("nothing after the document"));
+  EXPECT_THAT(mistakes_of(plan_from(std::string(1000, '['))), HasSubstr("less nesting"));
+  EXPECT_EQ(mistakes_of(plan_from("[1]")),
+            "plan.json:1: document is \"a list\", expected an object\n");
 }
 
 TEST(PlanJson, APlanNeedsStagesAndABatch) {
-  EXPECT_EQ(mistakes_of(read("{}")),
+  EXPECT_EQ(mistakes_of(plan_from("{}")),
             "plan.json:1: stages is missing, expected a list of stages, or num_gpus and "
             "num_ops_in_each_stage as Aceso writes them\n");
-  EXPECT_EQ(mistakes_of(read(R"({"stages":[]})")),
+  EXPECT_EQ(mistakes_of(plan_from(R"({"stages":[]})")),
             "plan.json:1: batch is missing, expected the samples of an iteration\n"
             "plan.json:1: microbatch is missing, expected the samples in a stage at a time\n"
             "plan.json:1: stages is \"empty\", expected at least one stage\n");
-  EXPECT_THAT(mistakes_of(read(R"({"batch":8,"microbatch":2,"stages":3})")),
+  EXPECT_THAT(mistakes_of(plan_from(R"({"batch":8,"microbatch":2,"stages":3})")),
               HasSubstr("stages is \"3\", expected a list\n"));
 }
 
 TEST(PlanJson, EveryMistakeOfTheHeaderIsNamedAtOnce) {
-  EXPECT_EQ(mistakes_of(read(replaced(with_stages(kFirst), R"("batch":8,"microbatch":2)",
-                                      R"("batch":9,"microbatch":2,"database":"","model":7,
+  EXPECT_EQ(mistakes_of(plan_from(replaced(with_stages(kFirst), R"("batch":8,"microbatch":2)",
+                                           R"("batch":9,"microbatch":2,"database":"","model":7,
 "size":["a"],"layers":[3,4],"nodes":0,"gpus_per_node":1.5,"memory_limit_mib":-1,
 "cost_model":"a\nb")"))),
             "plan.json:1: database is \"an empty text\", expected a name of 1 to 253 bytes, UTF-8 "
@@ -143,7 +144,7 @@ TEST(PlanJson, EveryMistakeOfTheHeaderIsNamedAtOnce) {
 }
 
 TEST(PlanJson, AKeyGivenTwiceIsRefused) {
-  EXPECT_EQ(mistakes_of(read(R"({"batch":8,"batch":8,"stages":[]})")),
+  EXPECT_EQ(mistakes_of(plan_from(R"({"batch":8,"batch":8,"stages":[]})")),
             "plan.json:1: batch is \"given twice\", expected it once\n");
   EXPECT_EQ(mistakes_with(R"("gpus":2)", R"("gpus":2,"gpus":2)"),
             "plan.json:3: stages[1].gpus is \"given twice\", expected it once\n");
@@ -167,7 +168,7 @@ TEST(PlanJson, StagesFollowEachOther) {
 TEST(PlanJson, AStageHasAllItsParts) {
   EXPECT_EQ(mistakes_with(R"("gpus":2,)", ""),
             "plan.json:3: stages[1].gpus is missing, expected it in every stage\n");
-  EXPECT_EQ(mistakes_of(read(with_stages("7"))),
+  EXPECT_EQ(mistakes_of(plan_from(with_stages("7"))),
             "plan.json:2: stages[0] is \"7\", expected an object\n");
 }
 
@@ -201,25 +202,25 @@ TEST(PlanJson, DegreesMultiplyToTheGpusOfTheStage) {
       "tp x dp = 2, the GPUs of the stage\n");
   EXPECT_EQ(mistakes_with(R"("gpus":2)", R"("gpus":3)"),
             "plan.json:3: stages[1].gpus is \"3\", expected a power of two from 1 to 16384\n");
-  EXPECT_EQ(mistakes_of(read(replaced(with_stages(fmt::format("{},{}", kFirst, kSecond)),
-                                      R"("microbatch":2)", R"("microbatch":1)"))),
+  EXPECT_EQ(mistakes_of(plan_from(replaced(with_stages(fmt::format("{},{}", kFirst, kSecond)),
+                                           R"("microbatch":2)", R"("microbatch":1)"))),
             "plan.json:2: stages[1].dp is \"2 at operator 1 of the stage\", expected a divisor of "
             "the microbatch, 1\n");
 }
 
 TEST(PlanJson, ListsOfTheArtifactHaveAnElementForEachStage) {
-  EXPECT_EQ(mistakes_of(read(replaced(replaced(kArtifact, R"("rc_rle")", R"("rc")"),
-                                      R"("num_ops_in_each_stage":[3,2])",
-                                      R"("num_ops_in_each_stage":[5])"))),
+  EXPECT_EQ(mistakes_of(plan_from(replaced(replaced(kArtifact, R"("rc_rle")", R"("rc")"),
+                                           R"("num_ops_in_each_stage":[3,2])",
+                                           R"("num_ops_in_each_stage":[5])"))),
             "plan.json:2: num_ops_in_each_stage is \"1 long\", expected 2, as long as num_gpus\n"
             "plan.json:1: rc_rle is missing, expected a list with an element for each stage\n");
-  EXPECT_EQ(mistakes_of(read(replaced(kArtifact, R"("num_gpus":[1,2])", R"("num_gpus":[])"))),
+  EXPECT_EQ(mistakes_of(plan_from(replaced(kArtifact, R"("num_gpus":[1,2])", R"("num_gpus":[])"))),
             "plan.json:2: num_gpus is \"0 long\", expected at least one stage\n");
 }
 
 TEST(PlanJson, FullListsOfTheArtifactAreChecked) {
-  EXPECT_EQ(mistakes_of(read(replaced(replaced(kArtifactLists, "[[1,1,1],[2,1]]", "[[1,1],[2,1]]"),
-                                      "[1,0]", "[1,2]"))),
+  EXPECT_EQ(mistakes_of(plan_from(replaced(
+                replaced(kArtifactLists, "[[1,1,1],[2,1]]", "[[1,1],[2,1]]"), "[1,0]", "[1,2]"))),
             "plan.json:3: model_parallel_size_of_each_op[0] is \"for 2 operators\", expected 3, as "
             "many as the stage has\n"
             "plan.json:4: algo_of_each_op[1][1] is \"2\", expected 0 or 1\n");
@@ -227,19 +228,19 @@ TEST(PlanJson, FullListsOfTheArtifactAreChecked) {
 
 // A few bytes must not ask for gigabytes.
 TEST(PlanJson, CountsAreCheckedBeforeMemoryIsTaken) {
-  EXPECT_THAT(mistakes_of(read(replaced(kArtifact, "[3,2]", "[999999,2]"))),
+  EXPECT_THAT(mistakes_of(plan_from(replaced(kArtifact, "[3,2]", "[999999,2]"))),
               HasSubstr("num_ops_in_each_stage[1] is \"2\", expected an integer from 1 to 1\n"));
   EXPECT_THAT(mistakes_with("[[0,2]]", "[[0,999999999999]]"), HasSubstr("from 1 to 1000000\n"));
   EXPECT_THAT(mistakes_with("[[0,2]]", "[[0,99999999999999999999999]]"), HasSubstr("1000000\n"));
   std::string stages = "{}";
   for (int i = 0; i < kMostPlanStages; ++i) stages += ",{}";
-  EXPECT_EQ(mistakes_of(read(with_stages(stages))),
+  EXPECT_EQ(mistakes_of(plan_from(with_stages(stages))),
             "plan.json:2: stages is \"longer\", expected a list of at most 100000\n");
 }
 
 TEST(PlanJson, ReadsNoMoreThanItsLimit) {
   const std::string spaces(kMaxPlanJsonBytes + 1, ' ');
-  EXPECT_EQ(mistakes_of(read(spaces)),
+  EXPECT_EQ(mistakes_of(plan_from(spaces)),
             "plan.json: text is \"longer than 64 MiB\", expected at most 64 MiB of JSON\n");
 }
 
@@ -292,7 +293,7 @@ RC_GTEST_PROP(PlanJsonProperty, ComesBackAsWritten, ()) {
   const PlanDocument document = any_document();
   const auto text =
       json_text(plan_json(document), *rc::gen::element(JsonLayout::compact, JsonLayout::indented));
-  const auto back = read(*text);
+  const auto back = plan_from(*text);
   if (!back) RC_FAIL(mistakes_of(back));
   RC_ASSERT(*back == document);
 }

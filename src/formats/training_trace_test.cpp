@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-CurveBook curves() {
+CurveBook traced_curves() {
   CurveBook book;
   const Curve curve{{{1, IterationRate{1'000'000}}, {2, IterationRate{1'500'000}}}};
   for (const std::int64_t batch : {64, 128}) book.curves[{"bert", batch}] = curve;
@@ -20,17 +20,18 @@ CurveBook curves() {
   return book;
 }
 
-Result<TrainingWorkload> read(std::string_view text) {
-  return read_training_trace(*InputFile::from_memory("dir/cluster01.csv.gz", text), curves());
+Result<TrainingWorkload> trace_from(std::string_view text) {
+  return read_training_trace(*InputFile::from_memory("dir/cluster01.csv.gz", text),
+                             traced_curves());
 }
 
 constexpr const char* kHead =
     "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration\n";
 
 TEST(TrainingTrace, ReadsJobsInTheOrderOfTheFile) {
-  const auto trace = read(std::string{kHead} +
-                          "b,3715485,3249,bert,3716178,64,8,1075\n"
-                          "a,10,1,gpt2,11.5,128,1,5\n");
+  const auto trace = trace_from(std::string{kHead} +
+                                "b,3715485,3249,bert,3716178,64,8,1075\n"
+                                "a,10,1,gpt2,11.5,128,1,5\n");
   ASSERT_TRUE(trace) << mistakes_of(trace);
   EXPECT_EQ(trace->name, "cluster01");
   ASSERT_EQ(trace->jobs.size(), 2U);
@@ -47,7 +48,7 @@ TEST(TrainingTrace, ReadsJobsInTheOrderOfTheFile) {
 }
 
 TEST(TrainingTrace, KnowsTheOlderSpellings) {
-  const auto trace = read(
+  const auto trace = trace_from(
       "job_id,submit_time,real_iteration,model_name,ddl,batch_size,num_gpu,real_duration,duration,"
       "iteration,best_effort\n"
       "0,0,7,bert,10,64,1,5,5,8,0\n"
@@ -62,13 +63,13 @@ TEST(TrainingTrace, KnowsTheOlderSpellings) {
 
 TEST(TrainingTrace, ReportsEveryMistakeAtOnce) {
   EXPECT_EQ(
-      mistakes_of(read("job_id,submit_time,iteration,model_name,ddl,batch_size,num_gpu,"
-                       "best_effort\n"
-                       "a,10,5,bert,10,64,1,0\n"
-                       "a,10,0,brt,20,64,1,0\n"
-                       "c,10,-5,bert,20,65,0,yes\n"
-                       "d,now,5,bert,later,x,65537,0\n"
-                       ",10,5,bert,-1,64,1,0\n")),
+      mistakes_of(trace_from("job_id,submit_time,iteration,model_name,ddl,batch_size,num_gpu,"
+                             "best_effort\n"
+                             "a,10,5,bert,10,64,1,0\n"
+                             "a,10,0,brt,20,64,1,0\n"
+                             "c,10,-5,bert,20,65,0,yes\n"
+                             "d,now,5,bert,later,x,65537,0\n"
+                             ",10,5,bert,-1,64,1,0\n")),
       "dir/cluster01.csv.gz:2: ddl is \"10\", expected more than submit_time (10): a deadline "
       "lies after the arrival\n"
       "dir/cluster01.csv.gz:3: job_id is \"a\", expected another id: line 2 has this one\n"
@@ -94,7 +95,7 @@ TEST(TrainingTrace, ReportsEveryMistakeAtOnce) {
 }
 
 TEST(TrainingTrace, NamesTheColumnsItMisses) {
-  EXPECT_EQ(mistakes_of(read("timestamp,duration,num_gpus,gpu_time,cluster\n")),
+  EXPECT_EQ(mistakes_of(trace_from("timestamp,duration,num_gpus,gpu_time,cluster\n")),
             "dir/cluster01.csv.gz:1: column job_id is missing, expected it in the first line\n"
             "dir/cluster01.csv.gz:1: column submission_time is missing, expected it or "
             "submit_time in the first line\n"
@@ -105,8 +106,8 @@ TEST(TrainingTrace, NamesTheColumnsItMisses) {
             "line\n"
             "dir/cluster01.csv.gz:1: column batch_size is missing, expected it in the first line\n"
             "dir/cluster01.csv.gz:1: column num_gpu is missing, expected it in the first line\n");
-  EXPECT_THAT(mistakes_of(read(kHead)), HasSubstr("expected at least one job"));
-  EXPECT_THAT(mistakes_of(read("")), HasSubstr("a first line job_id,submission_time,"));
+  EXPECT_THAT(mistakes_of(trace_from(kHead)), HasSubstr("expected at least one job"));
+  EXPECT_THAT(mistakes_of(trace_from("")), HasSubstr("a first line job_id,submission_time,"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ CurveBook curves() {
   return book;
 }
 
-Result<TrainingWorkload> read(std::string_view text, const CurveBook& book = curves()) {
+Result<TrainingWorkload> jobs_from(std::string_view text, const CurveBook& book = curves()) {
   return read_training_yaml(*InputFile::from_memory("dir/night.yaml", text), book);
 }
 
@@ -37,7 +37,7 @@ std::string written(const TrainingWorkload& workload) {
 }
 
 TEST(TrainingYaml, ReadsJobs) {
-  const auto workload = read(
+  const auto workload = jobs_from(
       "jobs:\n"
       "  - {name: a, model: bert, batch: 128, iterations: 200000, submit: 10m, deadline: 6h}\n"
       "  - {name: sweep, count: 2, model: gpt2, batch: 128, iterations: 5, deadline: 2h, kind: "
@@ -66,7 +66,7 @@ TEST(TrainingYaml, ReadsJobs) {
 }
 
 TEST(TrainingYaml, ReadsTimesWithOffset) {
-  const auto workload = read(
+  const auto workload = jobs_from(
       "jobs:\n"
       "  - {name: a, model: bert, batch: 64, iterations: 1, submit: 2026-11-15T09:00:00Z, "
       "deadline: 2026-11-15T12:00:00+01:00}\n"
@@ -80,13 +80,13 @@ TEST(TrainingYaml, ReadsTimesWithOffset) {
 TEST(TrainingYaml, ReportsEveryMistakeAtOnce) {
   EXPECT_EQ(
       mistakes_of(
-          read("jobs:\n"
-               "  - {name: a, model: brt, batch: 64, iterations: 0, deadline: 0s}\n"
-               "  - {name: a, model: bert, batch: 65, iterations: 5, kind: soft}\n"
-               "  - {name: b, model: bert, iterations: 5, kind: maybe, deadline: 9}\n"
-               "  - {name: c, model: bert, batch: 64, rigid: true, gpus: 4, iterations: 1}\n"
-               "  - {name: d, model: bert, batch: 64, rigid: true}\n"
-               "  - {modle: bert, batch: -1, gpus: 0, rigid: yes, submit: soon}\n")),
+          jobs_from("jobs:\n"
+                    "  - {name: a, model: brt, batch: 64, iterations: 0, deadline: 0s}\n"
+                    "  - {name: a, model: bert, batch: 65, iterations: 5, kind: soft}\n"
+                    "  - {name: b, model: bert, iterations: 5, kind: maybe, deadline: 9}\n"
+                    "  - {name: c, model: bert, batch: 64, rigid: true, gpus: 4, iterations: 1}\n"
+                    "  - {name: d, model: bert, batch: 64, rigid: true}\n"
+                    "  - {modle: bert, batch: -1, gpus: 0, rigid: yes, submit: soon}\n")),
       "dir/night.yaml:2: model is \"brt\", expected a model with measured throughput: A3C, bert, "
       "gpt2; did you mean bert?\n"
       "dir/night.yaml:2: iterations is \"0\", expected an integer from 1 to 10000000000\n"
@@ -117,38 +117,42 @@ TEST(TrainingYaml, ReportsEveryMistakeAtOnce) {
 
 TEST(TrainingYaml, WantsTimesOfOneKind) {
   EXPECT_EQ(
-      mistakes_of(read("jobs:\n"
-                       "  - {name: a, model: bert, batch: 64, iterations: 1}\n"
-                       "  - name: b\n"
-                       "    model: bert\n"
-                       "    batch: 64\n"
-                       "    iterations: 1\n"
-                       "    submit: 2026-11-15T09:00:00Z\n"
-                       "    deadline: 6h\n"
-                       "  - {name: c, model: bert, batch: 64, iterations: 1, submit: "
-                       "2026-11-15T09:00:00Z, deadline: 2026-11-15T09:00:00Z}\n")),
+      mistakes_of(jobs_from("jobs:\n"
+                            "  - {name: a, model: bert, batch: 64, iterations: 1}\n"
+                            "  - name: b\n"
+                            "    model: bert\n"
+                            "    batch: 64\n"
+                            "    iterations: 1\n"
+                            "    submit: 2026-11-15T09:00:00Z\n"
+                            "    deadline: 6h\n"
+                            "  - {name: c, model: bert, batch: 64, iterations: 1, submit: "
+                            "2026-11-15T09:00:00Z, deadline: 2026-11-15T09:00:00Z}\n")),
       "dir/night.yaml:8: deadline is \"6h\", expected a time such as 2026-11-15T09:00:00Z, as "
       "on line 7: all times of a file are of one kind\n"
       "dir/night.yaml:9: deadline is \"2026-11-15T09:00:00Z\", expected a time after "
       "submission, which is 2026-11-15T09:00:00Z\n"
       "dir/night.yaml:2: submit is missing, expected a time such as 2026-11-15T09:00:00Z, as "
       "on line 7: all times of a file are of one kind\n");
-  EXPECT_THAT(mistakes_of(read("jobs:\n"
-                               "- {name: a, model: bert, batch: 64, iterations: 1, submit: 0s, "
-                               "deadline: 2026-11-15T09:00:00Z}\n")),
-              HasSubstr("expected a duration such as 2h30m, as on line 2: all times of a file are "
-                        "of one kind"));
-  EXPECT_THAT(mistakes_of(read("jobs: [{name: a, model: bert, batch: 64, iterations: 1, submit: "
-                               "\"2071-01-01T00:00:00Z\"}]")),
-              HasSubstr("from 1970 to 2070"));
+  EXPECT_THAT(
+      mistakes_of(jobs_from("jobs:\n"
+                            "- {name: a, model: bert, batch: 64, iterations: 1, submit: 0s, "
+                            "deadline: 2026-11-15T09:00:00Z}\n")),
+      HasSubstr("expected a duration such as 2h30m, as on line 2: all times of a file are "
+                "of one kind"));
+  EXPECT_THAT(
+      mistakes_of(jobs_from("jobs: [{name: a, model: bert, batch: 64, iterations: 1, submit: "
+                            "\"2071-01-01T00:00:00Z\"}]")),
+      HasSubstr("from 1970 to 2070"));
 }
 
 TEST(TrainingYaml, LimitsWhatALineCanMake) {
   const std::string job = ", model: bert, batch: 64, iterations: 1";
-  EXPECT_EQ(mistakes_of(read("jobs: [{name: a, count: 1000000" + job + "}, {name: b" + job + "}]")),
-            "dir/night.yaml:1: job is \"b\", expected at most 1000000 jobs in all\n");
-  EXPECT_THAT(mistakes_of(read("jobs: [{name: a-2" + job + "}, {name: a, count: 3" + job + "}]")),
-              HasSubstr("name is \"a-2\", expected another name"));
+  EXPECT_EQ(
+      mistakes_of(jobs_from("jobs: [{name: a, count: 1000000" + job + "}, {name: b" + job + "}]")),
+      "dir/night.yaml:1: job is \"b\", expected at most 1000000 jobs in all\n");
+  EXPECT_THAT(
+      mistakes_of(jobs_from("jobs: [{name: a-2" + job + "}, {name: a, count: 3" + job + "}]")),
+      HasSubstr("name is \"a-2\", expected another name"));
 }
 
 TEST(TrainingYaml, WritesWhatDiffersFromTheDefault) {
@@ -163,7 +167,7 @@ TEST(TrainingYaml, WritesWhatDiffersFromTheDefault) {
         "jobs:\n"
         "  - {name: a, model: bert, batch: 64, iterations: 1, gpus: 8, submit: "
         "2026-11-15T09:00:00Z, deadline: 2026-11-15T10:00:00Z}\n"}) {
-    const auto workload = read(text);
+    const auto workload = jobs_from(text);
     ASSERT_TRUE(workload) << mistakes_of(workload);
     EXPECT_EQ(written(*workload), text);
   }
@@ -202,7 +206,7 @@ RC_GTEST_PROP(TrainingYaml, ComesBackAsWritten, ()) {
   const CurveBook book = curves();
   const TrainingWorkload workload = any_training(book);
   const std::string text = written(workload);
-  const auto back = read(text, book);
+  const auto back = jobs_from(text, book);
   RC_ASSERT(mistakes_of(back) == "ok\n");
   RC_ASSERT(back->name == workload.name);
   RC_ASSERT(back->jobs == workload.jobs);

@@ -23,12 +23,12 @@ Cluster lab() {
   return cluster;
 }
 
-Result<Workload> read(std::string_view text, const Cluster& cluster = lab()) {
+Result<Workload> tasks_from(std::string_view text, const Cluster& cluster = lab()) {
   return read_workload_yaml(*InputFile::from_memory("dir/night.yaml", text), cluster);
 }
 
 TEST(WorkloadYaml, ReadsJobs) {
-  const auto workload = read(
+  const auto workload = tasks_from(
       "jobs:\n"
       "  - {name: bert, replicas: 4, cpus: 8, memory: 64GiB, gpus: 2, models: [T4, V100], submit: "
       "1m, runs: 2h30m}\n"
@@ -52,41 +52,42 @@ TEST(WorkloadYaml, ReadsJobs) {
 }
 
 TEST(WorkloadYaml, ReportsEveryMistakeAtOnce) {
-  EXPECT_EQ(mistakes_of(read("workload: {nmae: x}\n"
+  EXPECT_EQ(
+      mistakes_of(tasks_from("workload: {nmae: x}\n"
                              "jobs:\n"
                              "  - {name: a, replica: 2, gpus: 2, share: 0.5}\n"
                              "  - {name: b, gpus: 1, share: 0.0001, models: [T4, H100, [x]]}\n"
                              "  - {name: c, share: 0.5, models: T4, submit: 5m}\n"
                              "  - {name: d, replicas: 0, runs: 90, memory: 1}\n"
                              "  - {gpus: -1, count: 0, models: []}\n")),
-            "dir/night.yaml:1: key is \"nmae\", expected one of name; did you mean name?\n"
-            "dir/night.yaml:3: key is \"replica\", expected one of name, count, replicas, cpus, "
-            "memory, gpus, share, models, submit, runs; did you mean replicas?\n"
-            "dir/night.yaml:3: share is \"0.5\", expected 1, because gpus is 2\n"
-            "dir/night.yaml:4: share is \"0.0001\", expected a share of one GPU from 0.001 to 1, "
-            "at most three decimals\n"
-            "dir/night.yaml:4: models is \"H100\", expected models of the cluster: T4, V100\n"
-            "dir/night.yaml:4: models is \"a list\", expected models of the cluster: T4, V100\n"
-            "dir/night.yaml:5: share is \"0.5\", expected no share, because there are no gpus\n"
-            "dir/night.yaml:5: models is \"T4\", expected no models, because there are no gpus\n"
-            "dir/night.yaml:5: runs is missing, expected a duration such as 2h30m, because submit "
-            "is given\n"
-            "dir/night.yaml:6: replicas is \"0\", expected an integer from 1 to 10000\n"
-            "dir/night.yaml:6: memory is \"1\", expected whole MiB up to 16384TiB with unit KiB, "
-            "MiB, GiB or TiB, such as 384GiB\n"
-            "dir/night.yaml:6: runs is \"90\", expected a duration up to 36525d in d, h, m, s, "
-            "such as 2h30m\n"
-            "dir/night.yaml:7: name is missing, expected a name of 1 to 253 bytes, UTF-8 without "
-            "control characters\n"
-            "dir/night.yaml:7: gpus is \"-1\", expected an integer from 0 to 16\n"
-            "dir/night.yaml:7: models is \"a list\", expected at least one model, or no models key "
-            "for any\n");
+      "dir/night.yaml:1: key is \"nmae\", expected one of name; did you mean name?\n"
+      "dir/night.yaml:3: key is \"replica\", expected one of name, count, replicas, cpus, "
+      "memory, gpus, share, models, submit, runs; did you mean replicas?\n"
+      "dir/night.yaml:3: share is \"0.5\", expected 1, because gpus is 2\n"
+      "dir/night.yaml:4: share is \"0.0001\", expected a share of one GPU from 0.001 to 1, "
+      "at most three decimals\n"
+      "dir/night.yaml:4: models is \"H100\", expected models of the cluster: T4, V100\n"
+      "dir/night.yaml:4: models is \"a list\", expected models of the cluster: T4, V100\n"
+      "dir/night.yaml:5: share is \"0.5\", expected no share, because there are no gpus\n"
+      "dir/night.yaml:5: models is \"T4\", expected no models, because there are no gpus\n"
+      "dir/night.yaml:5: runs is missing, expected a duration such as 2h30m, because submit "
+      "is given\n"
+      "dir/night.yaml:6: replicas is \"0\", expected an integer from 1 to 10000\n"
+      "dir/night.yaml:6: memory is \"1\", expected whole MiB up to 16384TiB with unit KiB, "
+      "MiB, GiB or TiB, such as 384GiB\n"
+      "dir/night.yaml:6: runs is \"90\", expected a duration up to 36525d in d, h, m, s, "
+      "such as 2h30m\n"
+      "dir/night.yaml:7: name is missing, expected a name of 1 to 253 bytes, UTF-8 without "
+      "control characters\n"
+      "dir/night.yaml:7: gpus is \"-1\", expected an integer from 0 to 16\n"
+      "dir/night.yaml:7: models is \"a list\", expected at least one model, or no models key "
+      "for any\n");
 }
 
 TEST(WorkloadYaml, LimitsWhatALineCanMake) {
-  EXPECT_EQ(mistakes_of(read("jobs: [{name: a, count: 1000000}, {name: b}]")),
+  EXPECT_EQ(mistakes_of(tasks_from("jobs: [{name: a, count: 1000000}, {name: b}]")),
             "dir/night.yaml:1: job is \"b\", expected at most 1000000 jobs in all\n");
-  EXPECT_THAT(mistakes_of(read("jobs: [{name: " + std::string(250, 'x') + ", count: 1000}]")),
+  EXPECT_THAT(mistakes_of(tasks_from("jobs: [{name: " + std::string(250, 'x') + ", count: 1000}]")),
               HasSubstr("expected a name of 1 to 253 bytes"));
 }
 
@@ -97,7 +98,7 @@ TEST(WorkloadYaml, WritesWhatDiffersFromTheDefault) {
       "  - {name: bert, replicas: 4, cpus: 8, memory: 64GiB, gpus: 2, models: [V100, T4], submit: "
       "0s, runs: 2h30m}\n"
       "  - {name: nb, cpus: 0.5, memory: 0MiB, gpus: 1, share: 0.25}\n";
-  const auto workload = read(text);
+  const auto workload = tasks_from(text);
   ASSERT_TRUE(workload) << mistakes_of(workload);
   std::ostringstream out;
   write_workload_yaml(out, *workload, lab());
@@ -110,7 +111,7 @@ RC_GTEST_PROP(WorkloadYaml, ComesBackAsWritten, ()) {
   std::ostringstream out;
   write_workload_yaml(out, workload, cluster);
   const std::string written = out.str();
-  const auto back = read(written, cluster);
+  const auto back = tasks_from(written, cluster);
   RC_ASSERT(mistakes_of(back) == "ok\n");
   RC_ASSERT(back->name == workload.name);
   RC_ASSERT(back->jobs == workload.jobs);

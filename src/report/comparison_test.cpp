@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_report.h"
+#include "report/outcomes_testing.h"
 #include "report/report_data_testing.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
@@ -20,10 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Time at(std::int64_t seconds) {
-  return Time{from_seconds(seconds)};
-}
-
 // Came at 0, to be done after 1000 s.
 TrainingJobOutcome a_job(std::optional<std::int64_t> finished, bool is_promised = true) {
   TrainingJobOutcome job;
@@ -34,9 +31,9 @@ TrainingJobOutcome a_job(std::optional<std::int64_t> finished, bool is_promised 
   return job;
 }
 
-ComparedRun a_run(std::size_t trace, std::string policy, std::int64_t met,
-                  std::optional<double> jct = std::nullopt,
-                  std::optional<std::uint64_t> seed = std::nullopt) {
+ComparedRun a_compared_run(std::size_t trace, std::string policy, std::int64_t met,
+                           std::optional<double> jct = std::nullopt,
+                           std::optional<std::uint64_t> seed = std::nullopt) {
   ComparedRun run;
   run.trace = trace;
   run.summary.workload = trace == 0 ? "night" : "day";
@@ -91,20 +88,21 @@ TEST(ComparedRun, KeepsTimesAndSharesBySize) {
 // --- Who is the best other. ---
 
 TEST(TraceVerdicts, TheBestOtherHasMostMetThenTheLowerJctThenComesFirst) {
-  const std::vector met = {a_run(0, "weir", 29, 50), a_run(0, "edf", 20, 1),
-                           a_run(0, "srtf", 21, 9)};
+  const std::vector met = {a_compared_run(0, "weir", 29, 50), a_compared_run(0, "edf", 20, 1),
+                           a_compared_run(0, "srtf", 21, 9)};
   EXPECT_EQ(other_in(trace_verdicts(met).front()), "srtf");
-  const std::vector jct = {a_run(0, "edf", 20, 9), a_run(0, "srtf", 20, 8),
-                           a_run(0, "weir", 1, 50)};
+  const std::vector jct = {a_compared_run(0, "edf", 20, 9), a_compared_run(0, "srtf", 20, 8),
+                           a_compared_run(0, "weir", 1, 50)};
   EXPECT_EQ(other_in(trace_verdicts(jct).front()), "srtf");
-  const std::vector same = {a_run(0, "edf", 20, 9), a_run(0, "srtf", 20, 9)};
+  const std::vector same = {a_compared_run(0, "edf", 20, 9), a_compared_run(0, "srtf", 20, 9)};
   EXPECT_EQ(other_in(trace_verdicts(same).front()), "edf");
-  const std::vector none_done = {a_run(0, "edf", 0), a_run(0, "srtf", 0, 9)};
+  const std::vector none_done = {a_compared_run(0, "edf", 0), a_compared_run(0, "srtf", 0, 9)};
   EXPECT_EQ(other_in(trace_verdicts(none_done).front()), "srtf");
 }
 
 TEST(TraceVerdicts, TheFastestMayBeWeirOrNobody) {
-  const std::vector runs = {a_run(0, "weir", 29, 5), a_run(0, "edf", 20, 6), a_run(1, "edf", 0)};
+  const std::vector runs = {a_compared_run(0, "weir", 29, 5), a_compared_run(0, "edf", 20, 6),
+                            a_compared_run(1, "edf", 0)};
   const auto verdicts = trace_verdicts(runs);
   ASSERT_EQ(verdicts.size(), 2U);
   EXPECT_EQ(verdicts[0].fastest->front().summary.policy, "weir");
@@ -115,8 +113,9 @@ TEST(TraceVerdicts, TheFastestMayBeWeirOrNobody) {
 
 // A mean over two seeds, not the best of them.
 TEST(TraceVerdicts, SeedsCountTogether) {
-  const std::vector runs = {a_run(0, "edf", 30, 1, 1), a_run(0, "edf", 10, 1, 2),
-                            a_run(0, "srtf", 21, 1, 1), a_run(0, "srtf", 21, 1, 2)};
+  const std::vector runs = {a_compared_run(0, "edf", 30, 1, 1), a_compared_run(0, "edf", 10, 1, 2),
+                            a_compared_run(0, "srtf", 21, 1, 1),
+                            a_compared_run(0, "srtf", 21, 1, 2)};
   EXPECT_EQ(other_in(trace_verdicts(runs).front()), "srtf");
 }
 
@@ -126,8 +125,9 @@ RC_GTEST_PROP(TraceVerdicts, NoOtherPolicyMeetsMoreThanTheBestOtherAndNoneIsFast
   std::vector<ComparedRun> runs;
   for (int i = 0; i < count; ++i) {
     const auto jct = *rc::gen::inRange(0, 4);
-    runs.push_back(a_run(0, i == 2 ? "weir" : "p" + std::to_string(i), *rc::gen::inRange(0, 4),
-                         jct == 0 ? std::nullopt : std::optional<double>{jct}));
+    runs.push_back(a_compared_run(0, i == 2 ? "weir" : "p" + std::to_string(i),
+                                  *rc::gen::inRange(0, 4),
+                                  jct == 0 ? std::nullopt : std::optional<double>{jct}));
   }
   const auto verdicts = trace_verdicts(runs);
   RC_ASSERT(verdicts.size() == 1U);
@@ -142,7 +142,8 @@ RC_GTEST_PROP(TraceVerdicts, NoOtherPolicyMeetsMoreThanTheBestOtherAndNoneIsFast
 // --- Tables. ---
 
 TEST(ComparisonTable, HasARowForEachTraceAndPolicy) {
-  std::vector runs = {a_run(0, "weir", 29, 100), a_run(0, "edf", 20), a_run(1, "weir", 7, 3)};
+  std::vector runs = {a_compared_run(0, "weir", 29, 100), a_compared_run(0, "edf", 20),
+                      a_compared_run(1, "weir", 7, 3)};
   runs[0].summary.admitted = 29;
   runs[0].summary.missed_after_admission = 0;
   const Table table = comparison_table(runs);
@@ -158,8 +159,9 @@ TEST(ComparisonTable, HasARowForEachTraceAndPolicy) {
 }
 
 TEST(ComparisonTable, SeedsAreOneRowWithTheirSpread) {
-  const std::vector runs = {a_run(0, "edf", 20, 10, 1), a_run(0, "edf", 22, 14, 2),
-                            a_run(0, "fifo", 5, 10, 1), a_run(0, "fifo", 5, 10, 2)};
+  const std::vector runs = {
+      a_compared_run(0, "edf", 20, 10, 1), a_compared_run(0, "edf", 22, 14, 2),
+      a_compared_run(0, "fifo", 5, 10, 1), a_compared_run(0, "fifo", 5, 10, 2)};
   const Table table = comparison_table(runs);
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[0][4], "21.0 ± 1.4");
@@ -168,9 +170,9 @@ TEST(ComparisonTable, SeedsAreOneRowWithTheirSpread) {
 }
 
 TEST(RivalryTable, SetsWeirBesideTheBestOther) {
-  const std::vector runs = {a_run(0, "weir", 29, 100), a_run(0, "edf", 20, 90),
-                            a_run(0, "fifo", 3, 80),   a_run(1, "weir", 7, 3),
-                            a_run(1, "edf", 9, 4),     a_run(1, "fifo", 9, 5)};
+  const std::vector runs = {a_compared_run(0, "weir", 29, 100), a_compared_run(0, "edf", 20, 90),
+                            a_compared_run(0, "fifo", 3, 80),   a_compared_run(1, "weir", 7, 3),
+                            a_compared_run(1, "edf", 9, 4),     a_compared_run(1, "fifo", 9, 5)};
   const auto table = rivalry_table(runs);
   ASSERT_TRUE(table);
   EXPECT_THAT(table->rows[0],
@@ -180,16 +182,18 @@ TEST(RivalryTable, SetsWeirBesideTheBestOther) {
 }
 
 TEST(RivalryTable, NeedsWeirAndAnother) {
-  EXPECT_FALSE(rivalry_table(std::vector{a_run(0, "weir", 1), a_run(1, "weir", 1)}));
-  EXPECT_FALSE(rivalry_table(std::vector{a_run(0, "edf", 1), a_run(0, "fifo", 1)}));
+  EXPECT_FALSE(
+      rivalry_table(std::vector{a_compared_run(0, "weir", 1), a_compared_run(1, "weir", 1)}));
+  EXPECT_FALSE(
+      rivalry_table(std::vector{a_compared_run(0, "edf", 1), a_compared_run(0, "fifo", 1)}));
   EXPECT_FALSE(rivalry_table({}));
 }
 
 // --- JSON and CSV. ---
 
 TEST(ComparisonJson, IsOneEnvelopeWithItsRecipe) {
-  std::vector<TrainingSummary> summaries = {a_run(0, "weir", 29, 5, 7).summary,
-                                            a_run(0, "edf", 20).summary};
+  std::vector<TrainingSummary> summaries = {a_compared_run(0, "weir", 29, 5, 7).summary,
+                                            a_compared_run(0, "edf", 20).summary};
   const auto text = comparison_json("0.1", "weir simulate --compare \"x\"", summaries);
   ASSERT_TRUE(text.has_value());
   const auto json = nlohmann::json::parse(*text);
@@ -203,7 +207,7 @@ TEST(ComparisonJson, IsOneEnvelopeWithItsRecipe) {
 }
 
 TEST(ComparisonCsv, HasTheClusterOfEachRun) {
-  const std::vector<TrainingSummary> summaries = {a_run(0, "weir", 29, 5, 7).summary};
+  const std::vector<TrainingSummary> summaries = {a_compared_run(0, "weir", 29, 5, 7).summary};
   const std::string csv = training_csv(summaries);
   EXPECT_THAT(csv, HasSubstr(",decisions,cluster,seed\n"));
   EXPECT_THAT(csv, HasSubstr(",4x8xA100,7\n"));
@@ -219,8 +223,9 @@ ComparedRun with_plots(ComparedRun run) {
 }
 
 TEST(ComparisonReport, IsOnePageWithTheResultOnTop) {
-  const std::vector runs = {with_plots(a_run(0, "weir", 29, 1)), with_plots(a_run(0, "edf", 20, 2)),
-                            with_plots(a_run(1, "weir", 9, 1)), with_plots(a_run(1, "edf", 9, 2))};
+  const std::vector runs = {
+      with_plots(a_compared_run(0, "weir", 29, 1)), with_plots(a_compared_run(0, "edf", 20, 2)),
+      with_plots(a_compared_run(1, "weir", 9, 1)), with_plots(a_compared_run(1, "edf", 9, 2))};
   const std::string page = comparison_report({"weir simulate --compare <x>", "0", {}}, runs, {});
   EXPECT_THAT(page, HasSubstr("weir meets more deadlines on 1 of 2 traces, as many on 1 and fewer "
                               "on 0."));
@@ -237,7 +242,7 @@ TEST(ComparisonReport, IsOnePageWithTheResultOnTop) {
 }
 
 TEST(ComparisonReport, WithoutWeirOrWithoutRunsThereIsNoVerdict) {
-  const std::vector runs = {with_plots(a_run(0, "edf", 20, 2))};
+  const std::vector runs = {with_plots(a_compared_run(0, "edf", 20, 2))};
   const std::string page = comparison_report({"", "", {}}, runs, {});
   EXPECT_THAT(page, Not(HasSubstr("beside the best")));
   EXPECT_THAT(page, HasSubstr("How long jobs took: night"));
@@ -246,7 +251,7 @@ TEST(ComparisonReport, WithoutWeirOrWithoutRunsThereIsNoVerdict) {
 
 // A thousand jobs are a curve of 200 points with some 16 marks.
 TEST(ComparisonReport, StaysSmall) {
-  ComparedRun run = with_plots(a_run(0, "weir", 29, 1));
+  ComparedRun run = with_plots(a_compared_run(0, "weir", 29, 1));
   run.summary.jobs = run.summary.with_deadline = 10000;
   for (int i = 0; i < 10000; ++i) {
     run.completion_hours.push_back(2 + i);

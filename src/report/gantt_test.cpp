@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "report/outcomes_testing.h"
 #include "report/usage_plot.h"
 
 namespace weir::report {
@@ -13,11 +14,7 @@ using simulate::AllocationHistory;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Time at(std::int64_t seconds) {
-  return Time{from_seconds(seconds)};
-}
-
-AllocatedJob a_job(std::string name, std::int64_t deadline) {
+AllocatedJob a_charted_job(std::string name, std::int64_t deadline) {
   TrainingSpec spec;
   spec.name = std::move(name);
   spec.deadline_kind = DeadlineKind::hard;
@@ -34,13 +31,13 @@ const std::vector<formats::RecordLogHeader::Pool> kPools = {{"T4", 2, 4, 4, {}}}
 AllocationHistory a_history() {
   AllocationHistory history;
   history.end = at(100);
-  AllocatedJob refused = a_job("<late>", 10);
+  AllocatedJob refused = a_charted_job("<late>", 10);
   refused.is_promised = false;
   refused.is_refused = true;
   refused.came = at(40);
   refused.earliest = at(500);
   refused.answer = {ReasonCode::no_room, 0};
-  history.jobs = {AllocatedJob{}, a_job("a", 90), refused};
+  history.jobs = {AllocatedJob{}, a_charted_job("a", 90), refused};
   history.spans = {
       {JobId{1}, at(0), at(100), {4, 4}, {ReasonCode::left_over, 0}, {{at(0), at(50), 2}}}};
   return history;
@@ -70,7 +67,7 @@ TEST(Gantt, ShowsAPartOfALongRunAndSaysSo) {
   AllocationHistory history;
   history.jobs.resize(1);
   for (std::uint64_t id = 1; id <= 5000; ++id) {
-    history.jobs.push_back(a_job("job", 10 * 5000));
+    history.jobs.push_back(a_charted_job("job", 10 * 5000));
     const auto from = static_cast<std::int64_t>(10 * id);
     history.spans.push_back(
         {JobId{id}, at(from), at(from + 10), {0, id == 4000 ? 8U : 1U}, {}, {}});

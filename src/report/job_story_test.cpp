@@ -6,16 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "report/job_story_text.h"
+#include "report/outcomes_testing.h"
 
 namespace weir::report {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Time at(std::int64_t seconds) {
-  return Time{from_seconds(seconds)};
-}
 
 TrainingAccepted accepted(std::uint64_t id, std::string name) {
   TrainingSpec spec;

@@ -12,14 +12,14 @@ namespace weir::report {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 TEST(OutcomeJson, HasTheKeysOfTheContract) {
   const auto text = outcome_json(std::vector{a_run("fgd", 42, 95), a_run("fgd", 43, 94)});
   ASSERT_TRUE(text);
-  const Json json = Json::parse(*text);
+  const SortedJson json = SortedJson::parse(*text);
   ASSERT_EQ(json.at("runs").size(), 2U);
-  const Json& run = json["runs"][0];
+  const SortedJson& run = json["runs"][0];
   EXPECT_EQ(run.at("policy"), "fgd");
   EXPECT_EQ(run.at("workload"), "default");
   EXPECT_EQ(run.at("tasks_file"), "traces/default.csv");
@@ -41,7 +41,7 @@ TEST(OutcomeJson, RoundsExactlyToFourDecimals) {
   const auto text = outcome_json(std::vector{run});
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, HasSubstr("\"98\":95.0,\"100\":95.4625,\"101\""));
-  EXPECT_EQ(Json::parse(*text)["runs"][0]["fragmented"]["100"], 0);
+  EXPECT_EQ(SortedJson::parse(*text)["runs"][0]["fragmented"]["100"], 0);
 }
 
 TEST(OutcomeJson, HasTimingOnlyWhenItWasMeasured) {
@@ -49,13 +49,13 @@ TEST(OutcomeJson, HasTimingOnlyWhenItWasMeasured) {
   run.timing = simulate::DecisionTiming{0.9};
   const auto text = outcome_json(std::vector{run});
   ASSERT_TRUE(text);
-  EXPECT_EQ(Json::parse(*text)["runs"][0]["timing"]["decision_us_mean"], 0.9);
+  EXPECT_EQ(SortedJson::parse(*text)["runs"][0]["timing"]["decision_us_mean"], 0.9);
 }
 
 TEST(OutcomeJson, HoldsEveryFigureOfAChurnRun) {
   const auto text = outcome_json(std::vector{a_churn_run("fgd", 0.9, "fifo", 42, 10)});
   ASSERT_TRUE(text);
-  const Json run = Json::parse(*text).at("churn").at(0);
+  const SortedJson run = SortedJson::parse(*text).at("churn").at(0);
   for (const char* key : {"policy", "workload", "tasks_file", "queue", "expectation", "load",
                           "seed", "jobs", "never_fit", "wait_mean_s", "wait_p99_s",
                           "allocated_percent", "fragmented_percent", "makespan_s"}) {

@@ -8,9 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "domain/time.h"
 #include "simulate/outcome.h"
 
 namespace weir::report {
+
+inline Time at(std::int64_t seconds) {
+  return Time{from_seconds(seconds)};
+}
 
 // A run on 100 GPUs in which `reached` percent is the most a policy can allocate, 8 % of the
 // capacity starts as fragments and all that is left at the end is one.

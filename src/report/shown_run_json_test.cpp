@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/gantt.h"
+#include "report/outcomes_testing.h"
 
 namespace weir::report {
 namespace {
@@ -14,11 +15,7 @@ using Json = nlohmann::ordered_json;
 using simulate::AllocatedJob;
 using simulate::AllocationHistory;
 
-Time at(std::int64_t seconds) {
-  return Time{from_seconds(seconds)};
-}
-
-AllocatedJob a_job(std::string name, std::int64_t came) {
+AllocatedJob a_shown_job(std::string name, std::int64_t came) {
   TrainingSpec spec;
   spec.name = std::move(name);
   AllocatedJob job;
@@ -28,15 +25,15 @@ AllocatedJob a_job(std::string name, std::int64_t came) {
 }
 
 // A run that begins at 1000 s, on two pools of 4 GPUs: one job in the second, and one refused.
-ShownRun a_run() {
+ShownRun a_shown_run() {
   AllocationHistory history;
   history.begin = at(1000);
   history.end = at(1100);
-  AllocatedJob runs = a_job("a", 1000);
+  AllocatedJob runs = a_shown_job("a", 1000);
   runs.pool = PoolIndex{1};
   runs.is_promised = true;
   runs.ended = at(1100);
-  AllocatedJob refused = a_job("<late>", 1040);
+  AllocatedJob refused = a_shown_job("<late>", 1040);
   refused.is_refused = true;
   refused.earliest = at(1500);
   history.jobs = {AllocatedJob{}, runs, refused};
@@ -54,7 +51,7 @@ Json json_of(const ShownRun& run) {
 }
 
 TEST(ShownRunJson, TellsBarsJobsAndUseFromTheBeginningOfTheRun) {
-  const Json json = json_of(a_run());
+  const Json json = json_of(a_shown_run());
   EXPECT_EQ(json.at("run"), 3);
   EXPECT_EQ(json.at("name"), "weir, night");
   EXPECT_EQ(json.at("length_s"), 100.0);
@@ -72,11 +69,11 @@ TEST(ShownRunJson, TellsBarsJobsAndUseFromTheBeginningOfTheRun) {
 }
 
 TEST(ShownRunJson, HasTheBarsThatTheChartDraws) {
-  ShownRun run = a_run();
+  ShownRun run = a_shown_run();
   run.history.jobs.resize(1);
   run.history.spans.clear();
   for (std::uint64_t id = 1; id <= 5000; ++id) {
-    run.history.jobs.push_back(a_job("job", 1000));
+    run.history.jobs.push_back(a_shown_job("job", 1000));
     const auto from = static_cast<std::int64_t>(1000 + 10 * id);
     run.history.spans.push_back({JobId{id}, at(from), at(from + 10), {0, 1}, {}, {}});
   }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/outcomes_testing.h"
 #include "report/report_data_testing.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
@@ -17,10 +18,6 @@ using simulate::TrainingJobOutcome;
 using simulate::TrainingSweepRun;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Time at(std::int64_t seconds) {
-  return Time{from_seconds(seconds)};
-}
 
 TrainingJobOutcome a_job(std::int64_t submitted, std::int64_t started, std::int64_t finished) {
   TrainingJobOutcome job;

@@ -37,6 +37,8 @@ inline std::int64_t seconds_of(Time time) {
 }
 
 inline constexpr RescaleCost kFreeRescales{Duration{0}, Duration{0}};
+inline constexpr RescaleCost kTwoSeconds{from_seconds(2), Duration{0}};
+inline constexpr RescaleCost kTenSeconds{from_seconds(10), Duration{0}};
 
 // GPUs and iterations per second: {{1, 10}, {2, 19}}
 using CurveSketch = std::vector<std::pair<std::int32_t, std::int64_t>>;

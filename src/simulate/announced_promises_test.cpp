@@ -10,29 +10,27 @@
 
 #include "domain/seeded_rng.h"
 #include "formats/cluster_shorthand.h"
+#include "simulate/random_cases_testing.h"
 #include "simulate/training_run.h"
 
 namespace weir::simulate {
 namespace {
 
-constexpr std::int64_t kModels = 4;
-
-std::int64_t up_to(SeededRng& rng, std::int64_t end) {
-  return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(end)));
-}
+using testing::kModels;
+using testing::up_to;
 
 // A case that comes from one number. Nodes fail about once in the time a job takes.
-struct Case {
+struct FailingCase {
   Cluster cluster;
   CurveBook curves;
   TrainingWorkload workload;
   TrainingRunConfig config;
 };
 
-Case a_case(std::uint64_t seed) {
+FailingCase a_failing_case(std::uint64_t seed) {
   SeededRng rng{seed};
   constexpr std::array kClusters = {"1x4xT4", "2x4xT4", "3x2xT4", "4x8xA100", "5x1xT4"};
-  Case made;
+  FailingCase made;
   made.cluster = *formats::parse_cluster_shorthand(
       kClusters[static_cast<std::size_t>(up_to(rng, kClusters.size()))]);
   for (std::int64_t model = 0; model < kModels; ++model) {
@@ -71,7 +69,7 @@ struct Told {
 };
 
 // Plays it and looks at every promise when its job is done, or at the deadline if it is not.
-void expect_no_silent_break(const Case& made) {
+void expect_no_silent_break(const FailingCase& made) {
   std::map<JobId, Told> promised;
   std::map<JobId, Time> over;
   TrainingRunConfig config = made.config;
@@ -102,8 +100,9 @@ void expect_no_silent_break(const Case& made) {
 }
 
 TEST(AnnouncedPromises, NobodyIsLateWithoutHavingBeenToldBeforeTheDeadline) {
-  EXPECT_TRUE(rc::check(
-      "announced", [] { expect_no_silent_break(a_case(*rc::gen::arbitrary<std::uint64_t>())); }));
+  EXPECT_TRUE(rc::check("announced", [] {
+    expect_no_silent_break(a_failing_case(*rc::gen::arbitrary<std::uint64_t>()));
+  }));
 }
 
 // --- one thing at a time: one GPU, 10 iterations a second, a start costs nothing ---

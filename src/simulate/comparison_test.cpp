@@ -12,7 +12,7 @@
 namespace weir::simulate {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // Jobs of 1000 s on one GPU, one every 100 s, with time for that and a little more.
 TraceToCompare a_trace(std::string name, const char* cluster, int jobs) {

@@ -12,25 +12,24 @@
 #include "formats/cluster_shorthand.h"
 #include "schedule/policies/fixed_sizes.h"
 #include "schedule/policies/training_policies.h"
+#include "simulate/random_cases_testing.h"
 #include "simulate/training_run.h"
 
 namespace weir::simulate {
 namespace {
 
-constexpr std::int64_t kModels = 4;
+using testing::kModels;
+using testing::up_to;
+
 constexpr Duration kLongestSlot = from_seconds(20);
 
 // A case that comes from one number.
-struct Case {
+struct PolicyCase {
   Cluster cluster;
   std::vector<CurveBook> curves;
   TrainingWorkload workload;
   TrainingRunConfig config;
 };
-
-std::int64_t up_to(SeededRng& rng, std::int64_t end) {
-  return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(end)));
-}
 
 CurveBook any_curves(SeededRng& rng) {
   CurveBook book;
@@ -64,10 +63,10 @@ TrainingArrival any_arrival(SeededRng& rng, bool may_be_in_one_piece) {
   return arrival;
 }
 
-Case a_case(std::string_view policy, std::uint64_t seed, bool may_be_in_one_piece) {
+PolicyCase a_policy_case(std::string_view policy, std::uint64_t seed, bool may_be_in_one_piece) {
   SeededRng rng{seed};
   constexpr std::array kClusters = {"1x4xT4", "2x4xT4", "3x2xT4", "2x8xA100", "5x1xT4"};
-  Case made;
+  PolicyCase made;
   made.cluster = *formats::parse_cluster_shorthand(
       kClusters[static_cast<std::size_t>(up_to(rng, kClusters.size()))]);
   made.curves = {any_curves(rng)};
@@ -81,7 +80,7 @@ Case a_case(std::string_view policy, std::uint64_t seed, bool may_be_in_one_piec
   return made;
 }
 
-TrainingOutcome play(const Case& played) {
+TrainingOutcome play(const PolicyCase& played) {
   return run_training(played.cluster, played.workload, played.curves, played.config);
 }
 
@@ -92,7 +91,7 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {
   void for_any_case(Check check, bool may_be_in_one_piece = false) {
     const bool holds = rc::check(GetParam(), [&] {
       const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-      Case made = a_case(GetParam(), seed, may_be_in_one_piece);
+      PolicyCase made = a_policy_case(GetParam(), seed, may_be_in_one_piece);
       check(made);
     });
     EXPECT_TRUE(holds);
@@ -137,7 +136,7 @@ void expect_disjoint_blocks_of_allowed_sizes(const schedule::TrainingState& stat
 }
 
 // Or refused. Jobs that only take turns would go on for ever.
-void expect_all_finished(Case& made) {
+void expect_all_finished(PolicyCase& made) {
   constexpr int kFarMoreThanNeeded = 100'000;
   int decisions = 0;
   made.config.after_decision = [&](const schedule::TrainingState&, Time) {
@@ -148,7 +147,7 @@ void expect_all_finished(Case& made) {
 }
 
 TEST_P(EveryPolicy, GivesNoGpuTwiceAndNoJobASizeItMayNotHave) {
-  for_any_case([](Case& made) {
+  for_any_case([](PolicyCase& made) {
     made.config.after_decision = [](const schedule::TrainingState& state, Time) {
       expect_disjoint_blocks_of_allowed_sizes(state);
     };
@@ -161,7 +160,7 @@ TEST_P(EveryPolicy, FinishesEveryJobItDoesNotRefuse) {
 }
 
 TEST_P(EveryPolicyOfFixedSizes, LeavesNoGpuIdleThatSomebodyWaitingFitsOn) {
-  for_any_case([](Case& made) {
+  for_any_case([](PolicyCase& made) {
     made.config.after_decision = [](const schedule::TrainingState& state, Time) {
       for (const schedule::PoolState& pool : state.pools) {
         schedule::BlockMap map = pool.closed;
@@ -181,7 +180,7 @@ TEST_P(EveryPolicyOfFixedSizes, FinishesWhatLosesItsWorkWhenStopped) {
 }
 
 TEST_P(EveryPolicy, DecidesTheSameOnTheSame) {
-  for_any_case([](Case& made) {
+  for_any_case([](PolicyCase& made) {
     std::vector<Record> first;
     std::vector<Record> second;
     made.config.on_record = [&](const Record& record) { first.push_back(record); };

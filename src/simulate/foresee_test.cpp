@@ -21,7 +21,7 @@ using schedule::ForeseenAnswer;
 using schedule::ForeseenJob;
 using testing::PlayedHistory;
 
-CurveBook some_curves() {
+CurveBook foreseen_curves() {
   const auto curve = [](std::initializer_list<std::pair<std::int32_t, std::int64_t>> points) {
     std::vector<CurvePoint> made;
     for (const auto& [gpus, rate] : points) made.push_back({gpus, IterationRate{rate * 1'000'000}});
@@ -34,10 +34,10 @@ CurveBook some_curves() {
 }
 
 TrainingSpec any_spec(SeededRng& rng, Time now, int number) {
-  constexpr const char* kModels[] = {"linear", "knee", "large"};
+  constexpr const char* kModelNames[] = {"linear", "knee", "large"};
   TrainingSpec spec;
   spec.name = "job-" + std::to_string(number);
-  spec.curve = {kModels[rng.below(3)], 1};
+  spec.curve = {kModelNames[rng.below(3)], 1};
   spec.iterations = 1000 + static_cast<std::int64_t>(rng.below(60'000));
   spec.asked_gpus = spec.curve.model == std::string{"large"} ? 4 : 1 << rng.below(3);
   spec.is_rigid = rng.below(3) == 0;
@@ -54,7 +54,7 @@ std::unique_ptr<PlayedHistory> any_history(std::uint64_t seed, const char* polic
   SeededRng rng{seed};
   constexpr const char* kClusters[] = {"1x4xT4", "2x4xT4", "3x8xT4", "1x2xT4"};
   auto history = std::make_unique<PlayedHistory>(
-      policy, formats::parse_cluster_shorthand(kClusters[rng.below(4)]).value(), some_curves(),
+      policy, formats::parse_cluster_shorthand(kClusters[rng.below(4)]).value(), foreseen_curves(),
       from_seconds(static_cast<std::int64_t>(rng.below(8))));
   for (int i = 0; i < 12; ++i) {
     history->play_until(history->now() + from_seconds(static_cast<std::int64_t>(rng.below(400))));

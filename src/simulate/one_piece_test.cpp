@@ -28,17 +28,17 @@ TrainingArrival arrival(Time at, bool is_plain, DeadlineKind kind) {
   TrainingArrival made;
   made.submitted = at;
   made.spec.deadline_kind = kind;
-  const auto seconds = *rc::gen::inRange(5, 300);
+  const auto length = *rc::gen::inRange(5, 300);
   if (is_plain) {
     made.spec.curve = kPlain;
-    made.spec.iterations = seconds * 1000;
+    made.spec.iterations = length * 1000;
     made.spec.asked_gpus = *rc::gen::element(1, 1, 2, 4);
     made.spec.is_rigid = made.spec.in_one_piece = true;
   } else {
     made.spec.curve = kElastic;
-    made.spec.iterations = seconds * 10;
+    made.spec.iterations = length * 10;
   }
-  made.spec.deadline = at + from_seconds(seconds * *rc::gen::inRange(1, 8));
+  made.spec.deadline = at + from_seconds(length * *rc::gen::inRange(1, 8));
   return made;
 }
 

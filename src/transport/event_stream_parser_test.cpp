@@ -13,7 +13,8 @@
 namespace weir::transport {
 namespace {
 
-std::vector<ServerEvent> parse(std::string_view bytes, const std::vector<std::size_t>& cuts = {}) {
+std::vector<ServerEvent> parsed_events(std::string_view bytes,
+                                       const std::vector<std::size_t>& cuts = {}) {
   EventStreamParser parser;
   std::vector<ServerEvent> events;
   const auto keep = [&](const ServerEvent& event) {
@@ -30,7 +31,7 @@ std::vector<ServerEvent> parse(std::string_view bytes, const std::vector<std::si
 }
 
 TEST(EventStreamParser, ReadsFields) {
-  const auto events = parse(
+  const auto events = parsed_events(
       "id: 1\nevent: placed\ndata: a\ndata:b\n\n:comment\n\ndata\n\nid: 2\n\n"
       "unknown: x\ndata:  c\n\nid\ndata: d\n\ndata: unfinished\n");
   EXPECT_THAT(events, ::testing::ElementsAre(
@@ -40,10 +41,10 @@ TEST(EventStreamParser, ReadsFields) {
 
 TEST(EventStreamParser, TakesEveryLineEndAndAByteOrderMark) {
   const std::vector<ServerEvent> expected{{"1", "message", "a"}, {"2", "message", "b"}};
-  EXPECT_EQ(parse("id:1\ndata:a\n\nid:2\ndata:b\n\n"), expected);
-  EXPECT_EQ(parse("id:1\r\ndata:a\r\n\r\nid:2\r\ndata:b\r\n\r\n"), expected);
-  EXPECT_EQ(parse("id:1\rdata:a\r\rid:2\rdata:b\r\r"), expected);
-  EXPECT_EQ(parse("\xef\xbb\xbfid:1\r\ndata:a\n\rid:2\rdata:b\r\n\n"), expected);
+  EXPECT_EQ(parsed_events("id:1\ndata:a\n\nid:2\ndata:b\n\n"), expected);
+  EXPECT_EQ(parsed_events("id:1\r\ndata:a\r\n\r\nid:2\r\ndata:b\r\n\r\n"), expected);
+  EXPECT_EQ(parsed_events("id:1\rdata:a\r\rid:2\rdata:b\r\r"), expected);
+  EXPECT_EQ(parsed_events("\xef\xbb\xbfid:1\r\ndata:a\n\rid:2\rdata:b\r\n\n"), expected);
 }
 
 TEST(EventStreamParser, KeepsTheWishForAReconnect) {
@@ -105,7 +106,7 @@ RC_GTEST_PROP(EventStreamParser, ReadsWhatAStreamWritesCutAnywhere, ()) {
   }
   const auto cuts =
       *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, 9));
-  RC_ASSERT(parse(sink->text, cuts) == written);
+  RC_ASSERT(parsed_events(sink->text, cuts) == written);
 }
 
 RC_GTEST_PROP(EventStreamParser, AnyBytesReadTheSameCutAnywhere, ()) {
@@ -116,7 +117,7 @@ RC_GTEST_PROP(EventStreamParser, AnyBytesReadTheSameCutAnywhere, ()) {
   for (const std::string& piece : pieces) bytes += piece;
   const auto cuts =
       *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, 4));
-  RC_ASSERT(parse(bytes, cuts) == parse(bytes));
+  RC_ASSERT(parsed_events(bytes, cuts) == parsed_events(bytes));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-std::optional<RequestTarget> parse(std::string_view target) {
+std::optional<RequestTarget> parsed_target(std::string_view target) {
   std::string mistake;
   auto parsed = parse_request_target(target, mistake);
   EXPECT_EQ(parsed.has_value(), mistake.empty()) << target;
@@ -21,20 +21,20 @@ std::optional<RequestTarget> parse(std::string_view target) {
 }
 
 TEST(RequestTarget, TakesPathAndQueryApart) {
-  const auto target = parse("/v1/jobs/a%20b+c?tail=5&x=%26%3D+y&flag&&tail=6&=z");
+  const auto target = parsed_target("/v1/jobs/a%20b+c?tail=5&x=%26%3D+y&flag&&tail=6&=z");
   ASSERT_TRUE(target);
   EXPECT_THAT(target->segments, ElementsAre("v1", "jobs", "a b+c"));
   EXPECT_THAT(target->query, ElementsAre(Pair("tail", "5"), Pair("x", "&= y"), Pair("flag", ""),
                                          Pair("tail", "6"), Pair("", "z")));
-  EXPECT_TRUE(parse("/")->segments.empty());
-  EXPECT_TRUE(parse("*")->segments.empty());
-  EXPECT_THAT(parse("/?a=b")->query, ElementsAre(Pair("a", "b")));
+  EXPECT_TRUE(parsed_target("/")->segments.empty());
+  EXPECT_TRUE(parsed_target("*")->segments.empty());
+  EXPECT_THAT(parsed_target("/?a=b")->query, ElementsAre(Pair("a", "b")));
 }
 
 TEST(RequestTarget, TakesAWholeUrl) {
-  EXPECT_THAT(parse("http://h:80/v1/jobs?a=b")->segments, ElementsAre("v1", "jobs"));
-  EXPECT_TRUE(parse("HTTP://h")->segments.empty());
-  EXPECT_THAT(parse("http://h?a=b")->query, ElementsAre(Pair("a", "b")));
+  EXPECT_THAT(parsed_target("http://h:80/v1/jobs?a=b")->segments, ElementsAre("v1", "jobs"));
+  EXPECT_TRUE(parsed_target("HTTP://h")->segments.empty());
+  EXPECT_THAT(parsed_target("http://h?a=b")->query, ElementsAre(Pair("a", "b")));
 }
 
 TEST(RequestTarget, RefusesTricks) {
@@ -43,10 +43,10 @@ TEST(RequestTarget, RefusesTricks) {
         "/a/../b", "/%2e",    "/%2E%2e/x", "/a%2fb",  "/a%2Fb",  "/%00", "/a%0ab",
         "/a%7f",   "/%",      "/%4",       "/%4g",    "/%c0%af", "/%ff", "/%ed%a0%80",
         "/?a=%",   "/?%zz=1", "/?a=%00",   "/?a=%ff", "/a#b",    "h:80"}) {
-    EXPECT_FALSE(parse(target)) << target;
+    EXPECT_FALSE(parsed_target(target)) << target;
   }
-  EXPECT_THAT(parse("/...")->segments, ElementsAre("..."));
-  EXPECT_THAT(parse("/%252e%252e")->segments, ElementsAre("%2e%2e")) << "decoded once only";
+  EXPECT_THAT(parsed_target("/...")->segments, ElementsAre("..."));
+  EXPECT_THAT(parsed_target("/%252e%252e")->segments, ElementsAre("%2e%2e")) << "decoded once only";
 }
 
 RC_GTEST_PROP(RequestTarget, AnySegmentSurvivesEncoding, (const std::string& text)) {

@@ -10,16 +10,14 @@
 #include <numeric>
 #include <vector>
 
+#include "worker/batch_plan_testing.h"
+
 namespace weir::worker {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-BatchPlan plan(std::int64_t batch, std::int64_t size, std::int64_t rank, std::int64_t most = 0) {
-  return BatchPlan::make(batch, {size, rank}, most).value();
-}
 
 std::vector<BatchPlan> plans_of_all_ranks(std::int64_t batch, std::int64_t size,
                                           std::int64_t most) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "worker/batch_plan_testing.h"
 #include "worker/epoch_permutation.h"
 
 namespace weir::worker {
@@ -16,10 +17,6 @@ namespace {
 using testing::ElementsAre;
 using Seen =
     std::vector<std::vector<std::int64_t>>;  // each global batch, in the order of the ranks
-
-BatchPlan plan(std::int64_t batch, std::int64_t size, std::int64_t rank, std::int64_t most = 0) {
-  return BatchPlan::make(batch, {size, rank}, most).value();
-}
 
 // The ranks in lockstep, for some steps. Each has a sampler of its own.
 Seen train(std::vector<ElasticSampler>& ranks, std::int64_t batch, int steps) {

@@ -81,9 +81,9 @@ TEST(ProgressReport, SendsWhatItIsTold) {
 }
 
 TEST(ProgressReport, LeavesOutWhatIsNoNumber) {
-  EXPECT_EQ(encode({7, {}, {}}), "{\"step\": 7}\n");
-  EXPECT_EQ(encode({7, {}, std::numeric_limits<double>::quiet_NaN()}), "{\"step\": 7}\n");
-  EXPECT_EQ(encode({7, {}, std::numeric_limits<double>::infinity()}), "{\"step\": 7}\n");
+  EXPECT_EQ(encode(Progress{7, {}, {}}), "{\"step\": 7}\n");
+  EXPECT_EQ(encode(Progress{7, {}, std::numeric_limits<double>::quiet_NaN()}), "{\"step\": 7}\n");
+  EXPECT_EQ(encode(Progress{7, {}, std::numeric_limits<double>::infinity()}), "{\"step\": 7}\n");
 }
 
 TEST(ProgressReport, SendsAtMostSoManyASecond) {

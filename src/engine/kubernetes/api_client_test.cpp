@@ -20,10 +20,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::filesystem::path kFolder{WEIR_KUBECONFIGS};
+const std::filesystem::path kCertificates{WEIR_KUBECONFIGS};
 
 std::string content_of(const char* name) {
-  std::ifstream file{kFolder / name, std::ios::binary};
+  std::ifstream file{kCertificates / name, std::ios::binary};
   return {std::istreambuf_iterator<char>{file}, {}};
 }
 
@@ -41,7 +41,7 @@ class OverTls : public ::testing::Test {
     api.authorities = content_of("ca.crt");
     api.credentials = fixed_credentials({});
   }
-  TlsServer server{kFolder};
+  TlsServer server{kCertificates};
   ApiServer api;
 };
 

@@ -16,8 +16,8 @@ namespace weir::engine::kubernetes {
 namespace {
 
 using namespace observe;
-using nlohmann::json;
-using nlohmann::ordered_json;
+using SortedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -217,10 +217,10 @@ RC_GTEST_PROP(EffectiveRequests, AreWhatRunsAtOnceAtMost, ()) {
   const auto containers =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 50)));
   std::vector<Step> start;
-  json spec{{"containers", json::array()}, {"initContainers", json::array()}};
+  SortedJson spec{{"containers", SortedJson::array()}, {"initContainers", SortedJson::array()}};
   for (const int cpu : cpus) {
     start.push_back({cpu % 2 == 0, cpu});
-    json container{{"resources", {{"requests", {{"cpu", std::to_string(cpu)}}}}}};
+    SortedJson container{{"resources", {{"requests", {{"cpu", std::to_string(cpu)}}}}}};
     if (cpu % 2 == 0) container["restartPolicy"] = "Always";
     spec["initContainers"].push_back(container);
   }
@@ -231,9 +231,9 @@ RC_GTEST_PROP(EffectiveRequests, AreWhatRunsAtOnceAtMost, ()) {
 }
 
 // Shuffles the members of every object.
-ordered_json shuffled(const ordered_json& value, SeededRng& rng) {
+Json shuffled(const Json& value, SeededRng& rng) {
   if (value.is_array()) {
-    ordered_json list = ordered_json::array();
+    Json list = Json::array();
     for (const auto& item : value) list.push_back(shuffled(item, rng));
     return list;
   }
@@ -241,7 +241,7 @@ ordered_json shuffled(const ordered_json& value, SeededRng& rng) {
   std::vector<std::string> keys;
   for (const auto& [key, member] : value.items()) keys.push_back(key);
   rng.shuffle(keys);
-  ordered_json object = ordered_json::object();
+  Json object = Json::object();
   for (const std::string& key : keys) object[key] = shuffled(value[key], rng);
   return object;
 }
@@ -249,27 +249,25 @@ ordered_json shuffled(const ordered_json& value, SeededRng& rng) {
 RC_GTEST_PROP(ReadObjects, TheOrderOfFieldsDoesNotMatter, (std::uint64_t seed)) {
   static const auto expected = read<Pod>(ResourceKind::pods, kPod);
   SeededRng rng{seed};
-  RC_ASSERT(*read<Pod>(ResourceKind::pods, shuffled(ordered_json::parse(kPod), rng).dump()) ==
-            *expected);
+  RC_ASSERT(*read<Pod>(ResourceKind::pods, shuffled(Json::parse(kPod), rng).dump()) == *expected);
 }
 
 // Puts something of another type at a random place.
-void spoil(ordered_json& value, SeededRng& rng) {
+void spoil(Json& value, SeededRng& rng) {
   if (value.is_structured() && !value.empty() && rng.below(8) != 0) {
     auto at = value.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(rng.below(value.size())));
     spoil(*at, rng);
     return;
   }
-  const std::vector<ordered_json> others{
-      nullptr, true, 3.5, -1, "text", ordered_json::array({1}), ordered_json::object({{"a", 1}}),
-      1e300,   ""};
+  const std::vector<Json> others{
+      nullptr, true, 3.5, -1, "text", Json::array({1}), Json::object({{"a", 1}}), 1e300, ""};
   value = others[rng.below(others.size())];
 }
 
 RC_GTEST_PROP(ReadObjects, ASpoiledObjectIsReadOrLeftOutWithAReason, (std::uint64_t seed)) {
   SeededRng rng{seed};
-  ordered_json pod = ordered_json::parse(kPod);
+  Json pod = Json::parse(kPod);
   spoil(pod, rng);
   for (const ResourceKindInfo& info : resource_kinds()) {
     ObjectReader reader{info.kind};

@@ -15,7 +15,7 @@
 namespace weir::observe {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 // Carries edits out on objects, reading nothing but their JSON: what a program that applies them would do.
 class Applier {
@@ -28,12 +28,12 @@ class Applier {
         RC_ASSERT(objects_.pods.erase(edit.object.full_name()) == 1);
         return;
       case Edit::Action::create:
-        create_node(json::parse(edit.json));
+        create_node(SortedJson::parse(edit.json));
         return;
       case Edit::Action::patch:
         break;
     }
-    for (const auto& step : json::parse(edit.json)) {
+    for (const auto& step : SortedJson::parse(edit.json)) {
       if (edit.object.kind == "Node") {
         patch_node(edit.object.name, step);
       } else {
@@ -44,22 +44,24 @@ class Applier {
   const ClusterObjects& objects() const { return objects_; }
 
  private:
-  static Quantity quantity(const json& value) { return *read_quantity(value.get<std::string>()); }
+  static Quantity quantity(const SortedJson& value) {
+    return *read_quantity(value.get<std::string>());
+  }
 
-  void create_node(const json& manifest) {
+  void create_node(const SortedJson& manifest) {
     auto node = std::make_shared<Node>();
     node->meta.name = manifest["metadata"]["name"];
     for (const auto& [key, value] : manifest["metadata"]["labels"].items())
       node->meta.labels.set(key, value.get<std::string>());
     for (const auto& [key, value] : manifest["status"]["allocatable"].items())
       node->allocatable.set(key, quantity(value));
-    for (const auto& taint : manifest["spec"].value("taints", json::array())) {
+    for (const auto& taint : manifest["spec"].value("taints", SortedJson::array())) {
       node->taints.push_back({taint["key"], taint.value("value", ""), TaintEffect::no_schedule});
     }
     node->is_ready = true;
     objects_.nodes[node->meta.name] = node;
   }
-  void patch_node(const std::string& name, const json& step) {
+  void patch_node(const std::string& name, const SortedJson& step) {
     auto node = std::make_shared<Node>(*objects_.nodes.at(name));
     const std::string path = step["path"];
     if (path == "/spec/unschedulable") {
@@ -73,7 +75,7 @@ class Applier {
     }
     objects_.nodes[name] = node;
   }
-  void patch_pod(const std::string& name, const json& step) {
+  void patch_pod(const std::string& name, const SortedJson& step) {
     auto pod = std::make_shared<Pod>(*objects_.pods.at(name));
     const std::string path = step["path"];
     if (path.starts_with("/spec/nodeSelector/")) {

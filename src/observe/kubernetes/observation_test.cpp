@@ -11,7 +11,7 @@
 namespace weir::observe {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 using testing::ClusterBuilder;
 
 TEST(Observation, JsonKeepsItsContract) {
@@ -22,22 +22,22 @@ TEST(Observation, JsonKeepsItsContract) {
   auto observation = observe(cluster.objects, {}, {});
   observation.version = "v1.36.4";
   observation.sources = {{"pods", 1, "watching", ""}};
-  const auto all = json::parse(to_json(observation));
+  const auto all = SortedJson::parse(to_json(observation));
   EXPECT_EQ(all["version"], "v1.36.4");
   EXPECT_EQ(all["sources"][0]["state"], "watching");
   EXPECT_EQ(all["cluster"]["gpus"], 8);
   EXPECT_EQ(all["cluster"]["stranded"],
-            json::parse(R"([{"cause":"tainted","gpus":8.0,"nodes":1}])"));
+            SortedJson::parse(R"([{"cause":"tainted","gpus":8.0,"nodes":1}])"));
   const auto& pending = all["pending"][0];
   EXPECT_EQ(pending["workload"],
-            json::parse(R"({"kind":"Pod","namespace":"team","name":"waits"})"));
-  EXPECT_EQ(pending["pods"], json::parse(R"(["team/waits"])"));
+            SortedJson::parse(R"({"kind":"Pod","namespace":"team","name":"waits"})"));
+  EXPECT_EQ(pending["pods"], SortedJson::parse(R"(["team/waits"])"));
   EXPECT_EQ(pending["constraint"], "taint");
   EXPECT_EQ(pending["nodes"].size(), 2);
   EXPECT_EQ(pending["changes"][0]["commands"][0],
             "kubectl taint node n1 dedicated=infra:NoSchedule-");
   EXPECT_EQ(pending["changes"][0]["edits"][0],
-            json::parse(R"({"action":"patch","object":{"kind":"Node","name":"n1"},
+            SortedJson::parse(R"({"action":"patch","object":{"kind":"Node","name":"n1"},
       "patch":[{"op":"remove","path":"/spec/taints/0"}]})"));
   EXPECT_TRUE(pending["predicted_start"].is_null());
   EXPECT_EQ(pending["no_prediction"], "It does not start by waiting: see why, and the changes.");

@@ -12,14 +12,14 @@ using predict::CostModel;
 using predict::IterationCosts;
 using Obstacle = Infeasibility::Obstacle;
 
-constexpr int kLayers = 3;
+constexpr int kFewLayers = 3;
 
-PlanRequest request() {
+PlanRequest small_request() {
   return {.batch = 32, .microbatches = {1, 2, 4}, .recompute = RecomputeRule::own};
 }
 
-IterationCosts costs_on(PlanCluster cluster) {
-  return predict::test_costs(predict::random_gpt_profile(3), kLayers, cluster, CostModel::full);
+IterationCosts full_costs_on(PlanCluster cluster) {
+  return predict::test_costs(predict::random_gpt_profile(3), kFewLayers, cluster, CostModel::full);
 }
 
 bool has_plan(const IterationCosts& costs, const PlanRequest& wanted) {
@@ -29,39 +29,39 @@ bool has_plan(const IterationCosts& costs, const PlanRequest& wanted) {
 
 TEST(Feasibility, NamesMemoryThatIsEnoughAndHardlyMoreThanNeeded) {
   const PlanCluster cluster{1, 2, 200};
-  const IterationCosts costs = costs_on(cluster);
-  ASSERT_FALSE(has_plan(costs, request()));
-  const Infeasibility why = why_infeasible(costs, request(), SearchBudget{});
+  const IterationCosts costs = full_costs_on(cluster);
+  ASSERT_FALSE(has_plan(costs, small_request()));
+  const Infeasibility why = why_infeasible(costs, small_request(), SearchBudget{});
   ASSERT_EQ(why.obstacle, Obstacle::memory);
   ASSERT_TRUE(why.memory_mib);
   PlanCluster enough = cluster;
   enough.memory_mib = *why.memory_mib;
-  EXPECT_TRUE(has_plan(costs_on(enough), request()));
+  EXPECT_TRUE(has_plan(full_costs_on(enough), small_request()));
   PlanCluster less = cluster;
   less.memory_mib = *why.memory_mib / 1.02;
-  EXPECT_FALSE(has_plan(costs_on(less), request()));
+  EXPECT_FALSE(has_plan(full_costs_on(less), small_request()));
 }
 
 TEST(Feasibility, OtherClustersItNamesHaveAPlan) {
   const PlanCluster cluster{1, 2, 330};
-  const IterationCosts costs = costs_on(cluster);
-  ASSERT_FALSE(has_plan(costs, request()));
-  const Infeasibility why = why_infeasible(costs, request(), SearchBudget{});
+  const IterationCosts costs = full_costs_on(cluster);
+  ASSERT_FALSE(has_plan(costs, small_request()));
+  const Infeasibility why = why_infeasible(costs, small_request(), SearchBudget{});
   ASSERT_TRUE(why.nodes);
   PlanCluster more = cluster;
   more.nodes = *why.nodes;
-  EXPECT_TRUE(has_plan(costs_on(more), request()));
+  EXPECT_TRUE(has_plan(full_costs_on(more), small_request()));
   if (!why.gpus_per_node) return;
   PlanCluster larger = cluster;
   larger.gpus_per_node = *why.gpus_per_node;
-  EXPECT_TRUE(has_plan(costs_on(larger), request()));
+  EXPECT_TRUE(has_plan(full_costs_on(larger), small_request()));
 }
 
 TEST(Feasibility, NamesTheNearestNumberOfStagesThatWorks) {
   // Microbatches of one sample allow no replicas, and only four ways to split were measured: eight
   // GPUs in one stage have no measurement.
-  const IterationCosts costs = costs_on({1, 8, 1e6});
-  PlanRequest wanted = request();
+  const IterationCosts costs = full_costs_on({1, 8, 1e6});
+  PlanRequest wanted = small_request();
   wanted.microbatches = {1};
   wanted.stages = 1;
   ASSERT_FALSE(has_plan(costs, wanted));
@@ -71,11 +71,11 @@ TEST(Feasibility, NamesTheNearestNumberOfStagesThatWorks) {
 }
 
 TEST(Feasibility, MoreNodesThanOperatorsNeedNoSearch) {
-  const auto why = obviously_infeasible(costs_on({100, 2, 1e6}), request());
+  const auto why = obviously_infeasible(full_costs_on({100, 2, 1e6}), small_request());
   ASSERT_TRUE(why);
   EXPECT_EQ(why->obstacle, Obstacle::gpus);
-  EXPECT_EQ(why->nodes, kLayers * 13 + 3);
-  EXPECT_FALSE(obviously_infeasible(costs_on({2, 2, 1e6}), request()));
+  EXPECT_EQ(why->nodes, kFewLayers * 13 + 3);
+  EXPECT_FALSE(obviously_infeasible(full_costs_on({2, 2, 1e6}), small_request()));
 }
 
 }  // namespace

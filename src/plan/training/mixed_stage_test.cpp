@@ -12,29 +12,23 @@ namespace {
 using predict::CostModel;
 using predict::IterationCosts;
 
-constexpr double kShare = 1e-9;  // of the larger one
-
-void expect_same(double found, double expected, const char* what) {
-  EXPECT_NEAR(found, expected, 1e-6 + kShare * std::abs(expected)) << what;
-}
-
 // One model, its stages of some GPUs and microbatch, and a limit that is tight for one of them.
-struct Case {
+struct MixedCase {
   IterationCosts costs;
   RandomStage stage;
   double limit = 0;
   std::vector<int> allowed{1, 2, 4};
 };
 
-Case random_case(std::uint64_t seed, CostModel model) {
+MixedCase mixed_case(std::uint64_t seed, CostModel model) {
   SeededRng rng{seed};
-  Case it{.costs = random_model(rng, model), .stage = {}};
+  MixedCase it{.costs = random_model(rng, model), .stage = {}};
   it.stage = random_stage(rng, it.costs);
   it.limit = std::max(1.0, tight_limit(rng, it.costs, it.stage));
   return it;
 }
 
-MixedStages stages_of(const Case& it, RecomputeRule rule) {
+MixedStages stages_of(const MixedCase& it, RecomputeRule rule) {
   return {
       it.costs, it.stage.layout.tp * it.stage.layout.dp, it.stage.microbatch, it.allowed, it.limit,
       rule};
@@ -48,7 +42,7 @@ void expect_like_full_evaluation(CostModel model, RecomputeRule rule) {
   int recomputing = 0;
   int mixed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    Case it = random_case(seed, model);
+    MixedCase it = mixed_case(seed, model);
     SeededRng rng{seed};
     MixedStages stages = stages_of(it, rule);
     const auto options = stages.options();
@@ -98,7 +92,7 @@ TEST(MixedStage, EqualsTheFullEvaluationInTheFullModel) {
 void expect_bound_holds(CostModel model) {
   int fitting = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    Case it = random_case(seed, model);
+    MixedCase it = mixed_case(seed, model);
     SeededRng rng{seed};
     MixedStages stages = stages_of(it, RecomputeRule::derived);
     const auto bound = stages.bound();

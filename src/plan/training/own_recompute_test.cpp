@@ -14,16 +14,16 @@ using predict::IterationCosts;
 
 constexpr int kMostOps = 10;  // of a stage of which every set is tried
 
-struct Case {
+struct OwnRecomputeCase {
   IterationCosts costs;
   RandomStage stage;
   double limit = 0;
   double missing = 0;
 };
 
-Case random_case(std::uint64_t seed, CostModel model, int most_ops) {
+OwnRecomputeCase own_recompute_case(std::uint64_t seed, CostModel model, int most_ops) {
   SeededRng rng{seed};
-  Case it{.costs = random_model(rng, model), .stage = {}};
+  OwnRecomputeCase it{.costs = random_model(rng, model), .stage = {}};
   it.stage = random_stage(rng, it.costs);
   it.stage.end = std::min(it.stage.end, it.stage.first + most_ops);
   it.limit = tight_limit(rng, it.costs, it.stage);
@@ -36,7 +36,7 @@ struct Least {
   double allowed_us = kImpossible;  // without operators that are never computed again
 };
 
-Least least_of_all_sets(const Case& it) {
+Least least_of_all_sets(const OwnRecomputeCase& it) {
   Least least;
   std::vector<PlanOp> ops = ops_of(it.stage);
   for (std::uint64_t set = 0; set < (std::uint64_t{1} << ops.size()); ++set) {
@@ -58,7 +58,7 @@ TEST(OwnRecompute, OfAShortStageIsTheBestSetAndNoLessThanItsBound) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const CostModel model = seed % 2 == 0 ? CostModel::published : CostModel::full;
-    const Case it = random_case(seed, model, kMostOps);
+    const OwnRecomputeCase it = own_recompute_case(seed, model, kMostOps);
     if (it.missing <= 0) continue;
     SCOPED_TRACE(to_string(it.costs, it.stage) + fmt::format(", seed {}", seed));
     OwnRecompute own{it.costs, rows_of(it.costs, it.stage)};
@@ -80,7 +80,7 @@ TEST(OwnRecompute, ItsChoiceFitsAndCostsWhatItSays) {
   int chosen = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const CostModel model = seed % 2 == 0 ? CostModel::published : CostModel::full;
-    const Case it = random_case(seed, model, 1000);
+    const OwnRecomputeCase it = own_recompute_case(seed, model, 1000);
     if (it.missing <= 0) continue;
     SCOPED_TRACE(to_string(it.costs, it.stage) + fmt::format(", seed {}", seed));
     OwnRecompute own{it.costs, rows_of(it.costs, it.stage)};

@@ -13,8 +13,6 @@ namespace {
 using predict::CostModel;
 using predict::IterationCosts;
 
-constexpr double kShare = 1e-9;  // two ways to add up the same numbers
-
 struct Problem {
   IterationCosts costs;
   PlanRequest request;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "domain/seeded_rng.h"
@@ -12,6 +13,13 @@
 #include "predict/training/profile_testing.h"
 
 namespace weir::plan {
+
+// What two ways to add up the same numbers may differ by, as a share of them.
+inline constexpr double kShare = 1e-9;
+
+inline void expect_same(double found, double expected, const char* what) {
+  EXPECT_NEAR(found, expected, 1e-6 + kShare * std::abs(expected)) << what;
+}
 
 inline int some_int(SeededRng& rng, int least, int most) {
   return least + static_cast<int>(rng.below(static_cast<std::uint64_t>(most - least + 1)));

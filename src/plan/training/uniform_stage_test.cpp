@@ -11,12 +11,6 @@ namespace {
 using predict::CostModel;
 using predict::IterationCosts;
 
-constexpr double kShare = 1e-9;  // of the larger one
-
-void expect_same(double found, double expected, const char* what) {
-  EXPECT_NEAR(found, expected, 1e-6 + kShare * std::abs(expected)) << what;
-}
-
 struct Counts {
   int moves = 0;
   int recomputing = 0;

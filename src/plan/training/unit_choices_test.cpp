@@ -16,13 +16,13 @@ using predict::IterationCosts;
 constexpr double kTolerance = 1e-9;
 
 // In the full model, which counts every run of recomputed operators.
-struct Case {
+struct PieceCase {
   IterationCosts costs;
   RandomStage stage;
   UnitPiece piece;
 };
 
-bool is_allowed(const Case& it, std::uint64_t mask) {
+bool is_allowed(const PieceCase& it, std::uint64_t mask) {
   for (int offset = it.piece.from; offset < it.piece.to; ++offset) {
     const bool bit = ((mask >> offset) & 1U) != 0;
     if (bit && it.costs.ops().traits_of(it.piece.first_op + offset).never_recomputed) return false;
@@ -34,7 +34,7 @@ bool is_allowed(const Case& it, std::uint64_t mask) {
 
 // What IterationCosts says of a stage that consists of the piece, and of the operator after it where there
 // is one: computed again, which is the worst for a piece that ends a block.
-UnitChoice evaluate(const Case& it, std::uint64_t mask, bool next_recomputed) {
+UnitChoice evaluate(const PieceCase& it, std::uint64_t mask, bool next_recomputed) {
   const int first = it.piece.first_op + it.piece.from;
   const bool has_next = it.piece.end != PieceEnd::stage_ends;
   std::vector<PlanOp> ops(static_cast<std::size_t>(it.piece.to - it.piece.from),
@@ -56,9 +56,9 @@ UnitChoice evaluate(const Case& it, std::uint64_t mask, bool next_recomputed) {
 }
 
 // A piece of at most 11 operators of any unit.
-Case random_case(std::uint64_t seed) {
+PieceCase piece_case(std::uint64_t seed) {
   SeededRng rng{seed};
-  Case it{.costs = random_model(rng, CostModel::full), .stage = {}, .piece = {}};
+  PieceCase it{.costs = random_model(rng, CostModel::full), .stage = {}, .piece = {}};
   it.stage = random_stage(rng, it.costs);
   const auto& units = it.costs.ops().units;
   const auto& unit = units[rng.below(units.size())];
@@ -86,7 +86,7 @@ TEST(UnitChoices, AreWhatNoOtherMaskBeatsInCostAndSaving) {
   std::size_t longest = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
-    const Case it = random_case(seed);
+    const PieceCase it = piece_case(seed);
     const OpMeasure* rows = rows_of(it.costs, it.stage);
     const bool ends_block = it.piece.end == PieceEnd::block_starts;
     std::vector<UnitChoice> all;
@@ -137,7 +137,7 @@ double cost_at(const std::vector<UnitChoice>& chain, double saved_mib) {
 
 TEST(UnitRelaxation, NoMaskSavesAsMuchForLessWhateverComesAfter) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Case it = random_case(seed);
+    const PieceCase it = piece_case(seed);
     const auto chain = unit_relaxation(it.costs, rows_of(it.costs, it.stage), it.piece);
     for_every_mask(it.piece, [&](std::uint64_t mask) {
       for (const bool next : {false, true}) {

@@ -12,7 +12,7 @@ namespace {
 using predict::CostModel;
 using predict::IterationCosts;
 
-constexpr double kTolerance = 1e-7;
+constexpr double kMaskTolerance = 1e-7;
 constexpr std::uint64_t kModels = 400;
 constexpr int kStagesOfAModel = 60;
 
@@ -42,11 +42,12 @@ void expect_sums_of_the_operators(CostModel model) {
       masks.write(ops);
       SCOPED_TRACE(to_string(costs, stage) + fmt::format(", seed {} stage {}", seed, i));
       const auto cost = costs.stage(stage.first, ops, stage.microbatch, stage.place);
-      ASSERT_NEAR(masks.recompute_us(), cost.time.recompute, kTolerance);
+      ASSERT_NEAR(masks.recompute_us(), cost.time.recompute, kMaskTolerance);
       ASSERT_NEAR(masks.saved_mib(),
-                  costs.saved_by_recomputing_mib(stage.first, ops, stage.microbatch), kTolerance);
+                  costs.saved_by_recomputing_mib(stage.first, ops, stage.microbatch),
+                  kMaskTolerance);
       ASSERT_NEAR(masks.peak_mib(), costs.peak_recomputed_mib(stage.first, ops, stage.microbatch),
-                  kTolerance);
+                  kMaskTolerance);
     }
   }
 }

@@ -7,14 +7,13 @@
 #include <array>
 #include <deque>
 
+#include "schedule/admit/promises.h"
 #include "schedule/training_testing.h"
 
 namespace weir::schedule {
 namespace {
 
 using namespace weir::schedule::testing;
-
-constexpr std::array kReserves{4, 1, 0};
 
 // Jobs with plans that fit together by count.
 struct Planned {

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "schedule/admit/promises.h"
 #include "schedule/training_testing.h"
 
 namespace weir::schedule {
@@ -14,8 +15,6 @@ namespace {
 using namespace weir::schedule::testing;
 
 constexpr std::array kNoReserve{0};
-constexpr std::array kReserves{4, 1, 0};
-
 Time now_of(std::int64_t second) {
   return at_second(second);
 }

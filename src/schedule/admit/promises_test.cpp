@@ -18,8 +18,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-const RescaleCost kTwoSeconds{from_seconds(2), from_seconds(0)};
-
 TEST(Promises, AJobIsPromisedOnlyWithThePriceOfItsStart) {
   PoolUnderTest pool{1, 1, kTwoSeconds};
   EXPECT_FALSE(is_promised_in(pool.submit(a_training_job().iterations(981).deadline(100))));

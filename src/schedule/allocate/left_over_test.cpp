@@ -170,7 +170,6 @@ TrainingJobBuilder a_flat_job() {
 TrainingJobBuilder a_steep_job() {
   return a_training_job().curve({{1, 10}, {2, 20}, {4, 40}}).iterations(1'000'000);
 }
-const RescaleCost kTwoSeconds{from_seconds(2), from_seconds(0)};
 
 // Two nodes: the flat job has one of them, the steep one a GPU of the other, whose rest is closed.
 struct TwoJobs {
@@ -266,8 +265,8 @@ bool survives_return(TrainingJob job, GpuBlock block, const RescaleCost& cost, T
   return surplus(job, back) >= Work{};
 }
 
-struct History {
-  explicit History(int nodes, const RescaleCost& price)
+struct LendingHistory {
+  explicit LendingHistory(int nodes, const RescaleCost& price)
       : pool{nodes, 8, price}, cost{price}, gpus{nodes * 8} {
     pool.config.has_gate = false;
     pool.config.makes_counter_offers = false;
@@ -339,7 +338,7 @@ struct History {
 
 // Jobs come, run and go; every decision is audited.
 void play_any_history(const Ablation& ablation) {
-  History history{between(1, 3), any_cost()};
+  LendingHistory history{between(1, 3), any_cost()};
   history.pool.config.ablation = ablation;
   std::int64_t promised = 0;
   const int arrivals = between(3, 16);

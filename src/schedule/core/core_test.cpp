@@ -186,7 +186,7 @@ TEST(Core, LearnsTheTargetWorkloadFromSubmissions) {
 
 // --- properties over random histories ---
 
-struct History {
+struct TaskHistory {
   Cluster cluster = any_cluster();
   std::vector<Shape> menu = {any_shape(), any_shape(), any_shape(), any_shape()};
   QueueRule rule = *rc::gen::element(QueueRule::drop, QueueRule::fifo, QueueRule::backfill);
@@ -212,7 +212,7 @@ bool same(const State& a, const State& b) {
 }
 
 RC_GTEST_PROP(CoreHistory, NoNodeIsEverOverfullAndWhatIsTakenIsWhatRunningJobsHold, ()) {
-  const History history;
+  const TaskHistory history;
   Core core = history.core();
   for (int step = 0; step < history.length; ++step) {
     core.handle(history.next(core, step));
@@ -240,7 +240,7 @@ RC_GTEST_PROP(CoreHistory, NoNodeIsEverOverfullAndWhatIsTakenIsWhatRunningJobsHo
 }
 
 RC_GTEST_PROP(CoreHistory, FoldingTheRecordsGivesTheSameState, ()) {
-  const History history;
+  const TaskHistory history;
   Core core = history.core();
   State replayed = fresh_state(history.cluster, history.learns);
   for (int step = 0; step < history.length; ++step) {
@@ -250,7 +250,7 @@ RC_GTEST_PROP(CoreHistory, FoldingTheRecordsGivesTheSameState, ()) {
 }
 
 RC_GTEST_PROP(CoreHistory, ACoreRebuiltFromTheStateDecidesTheSame, ()) {
-  const History history;
+  const TaskHistory history;
   Core core = history.core();
   for (int step = 0; step < history.length; ++step) {
     const Event event = history.next(core, step);
@@ -260,7 +260,7 @@ RC_GTEST_PROP(CoreHistory, ACoreRebuiltFromTheStateDecidesTheSame, ()) {
 }
 
 RC_GTEST_PROP(CoreHistory, DecidingLeavesTheStateAsItWas, ()) {
-  const History history;
+  const TaskHistory history;
   Core core = history.core();
   for (int step = 0; step < history.length; ++step) {
     const Event event = history.next(core, step);
@@ -277,7 +277,7 @@ RC_GTEST_PROP(CoreHistory, DecidingLeavesTheStateAsItWas, ()) {
 
 // The lanes and the list of roomier nodes only save work: a scan of the whole queue starts the same
 // jobs.
-std::vector<JobId> starts_by_scan(const State& state, const History& history) {
+std::vector<JobId> starts_by_scan(const State& state, const TaskHistory& history) {
   State trial = const_cast<State&>(state).fork();
   std::vector<JobId> starts;
   for (std::uint64_t id = 1; id <= trial.jobs.size(); ++id) {
@@ -297,7 +297,7 @@ std::vector<JobId> starts_by_scan(const State& state, const History& history) {
 }
 
 RC_GTEST_PROP(CoreHistory, NoQueuedJobIsLeftThatCouldStart, ()) {
-  const History history;
+  const TaskHistory history;
   RC_PRE(history.rule != QueueRule::drop);
   Core core = history.core();
   for (int step = 0; step < history.length; ++step) {

@@ -40,9 +40,9 @@ Cluster a_cluster(int nodes, int gpus) {
 }
 
 // A core and the time; every event is told at a time not before the last.
-class History {
+class TrainingHistory {
  public:
-  History(const char* policy, int nodes, int gpus)
+  TrainingHistory(const char* policy, int nodes, int gpus)
       : cluster_{a_cluster(nodes, gpus)},
         config_{config_for(policy)},
         initial_{initial_state_for_training(cluster_, config_.training_policy->size_rule())},
@@ -95,7 +95,7 @@ TrainingSpec any_spec(Time now) {
 
 // What an honest world may report next. Slow worlds also have jobs behind their curve and nodes that
 // fail.
-Event any_training_event(const History& history, Time now, bool is_slow) {
+Event any_training_event(const TrainingHistory& history, Time now, bool is_slow) {
   const TrainingState& state = history.state();
   const std::vector<JobId>& active = state.pools.front().active;
   const int what = *rc::gen::weightedElement<int>({{8, 0}, {6, 1}, {3, 2}, {1, 3}, {2, 4}, {1, 5}});
@@ -155,7 +155,7 @@ Event any_training_event(const History& history, Time now, bool is_slow) {
 
 // The scheduler is woken whenever it asked to be: without that no promise can hold.
 template <class Visit>
-void play(History& history, int events, bool is_slow, Visit visit) {
+void play(TrainingHistory& history, int events, bool is_slow, Visit visit) {
   // Jobs that are done say so, at once: whoever does not is taken to be slow.
   const auto end_jobs = [&] {
     for (const JobId id : std::vector<JobId>{history.state().pools.front().active}) {
@@ -202,13 +202,13 @@ void expect_equal(const TrainingState& a, const TrainingState& b) {
   }
 }
 
-History any_history(const char* policy = "weir") {
+TrainingHistory any_history(const char* policy = "weir") {
   const int gpus = *rc::gen::element(1, 2, 4, 6, 8);
-  return History{policy, *rc::gen::inRange(1, 6), gpus};
+  return TrainingHistory{policy, *rc::gen::inRange(1, 6), gpus};
 }
 
 RC_GTEST_PROP(TrainingCore, FoldingTheRecordsGivesTheState, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   play(history, 25, true, [&](const Event& event) { history.tell(event); });
   State folded = history.initial().fork();
   for (const Record& record : history.records) evolve(folded, record);
@@ -216,7 +216,7 @@ RC_GTEST_PROP(TrainingCore, FoldingTheRecordsGivesTheState, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, TheIndexEqualsItsRebuildAfterEveryStep, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   play(history, 25, true, [&](const Event& event) {
     history.tell(event);
     const TrainingIndex& index = history.core().training_index();
@@ -226,7 +226,7 @@ RC_GTEST_PROP(TrainingCore, TheIndexEqualsItsRebuildAfterEveryStep, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, ACoreRebuiltFromAForkDecidesTheSame, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   const int check_at = *rc::gen::inRange(0, 60);
   int step = 0;
   std::optional<Core> twin;
@@ -238,9 +238,9 @@ RC_GTEST_PROP(TrainingCore, ACoreRebuiltFromAForkDecidesTheSame, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, TheSameEventsGiveTheSameRecords, ()) {
-  History history = any_history(*rc::gen::element("weir", "elasticflow", "edf", "edf-knee",
-                                                  "edf-admission", "tiresias", "themis", "gandiva",
-                                                  "srtf", "fifo", "chronus", "pollux"));
+  TrainingHistory history = any_history(
+      *rc::gen::element("weir", "elasticflow", "edf", "edf-knee", "edf-admission", "tiresias",
+                        "themis", "gandiva", "srtf", "fifo", "chronus", "pollux"));
   std::vector<Event> events;
   play(history, 20, true, [&](const Event& event) {
     events.push_back(event);
@@ -262,7 +262,7 @@ RC_GTEST_PROP(TrainingCore, TheSameEventsGiveTheSameRecords, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, EveryPromiseCanBeKeptAfterEveryDecision, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   play(history, 40, false, [&](const Event& event) {
     history.tell(event);
     if (!std::holds_alternative<TimerFired>(event.what)) return;
@@ -274,7 +274,7 @@ RC_GTEST_PROP(TrainingCore, EveryPromiseCanBeKeptAfterEveryDecision, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, WhenTheWorldBreaksAPromiseItIsSaid, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   play(history, 40, true, [&](const Event& event) {
     history.tell(event);
     if (!std::holds_alternative<TimerFired>(event.what)) return;
@@ -284,7 +284,7 @@ RC_GTEST_PROP(TrainingCore, WhenTheWorldBreaksAPromiseItIsSaid, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, ARefusalChangesNothingElse, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   play(history, 25, true, [&](const Event& event) {
     std::vector<TrainingJob> before;
     for (std::size_t i = 0; i < history.state().jobs.size(); ++i)
@@ -301,7 +301,7 @@ RC_GTEST_PROP(TrainingCore, ARefusalChangesNothingElse, ()) {
 
 RC_GTEST_PROP(TrainingCore, ACounterOfferIsGood, ()) {
   // Small and busy, so that the gate closes too.
-  History history{"weir", 1, *rc::gen::element(1, 2, 4)};
+  TrainingHistory history{"weir", 1, *rc::gen::element(1, 2, 4)};
   play(history, 60, false, [&](const Event& event) {
     State before = history.core().fork_state();
     const auto records = history.tell(event);
@@ -319,7 +319,7 @@ RC_GTEST_PROP(TrainingCore, ACounterOfferIsGood, ()) {
 }
 
 RC_GTEST_PROP(TrainingCore, JobsWithoutAPromiseNeverChangeAnAnswer, ()) {
-  History history = any_history();
+  TrainingHistory history = any_history();
   play(history, 25, false, [&](const Event& event) {
     const auto* submitted = std::get_if<TrainingSubmitted>(&event.what);
     if (submitted != nullptr && submitted->spec.deadline_kind == DeadlineKind::hard) {
@@ -339,7 +339,7 @@ RC_GTEST_PROP(TrainingCore, PoliciesNeverGiveAGpuTwice, ()) {
   const char* policy =
       *rc::gen::element("elasticflow", "edf", "edf-knee", "edf-admission", "tiresias", "themis",
                         "gandiva", "srtf", "fifo", "chronus", "pollux");
-  History history = any_history(policy);
+  TrainingHistory history = any_history(policy);
   play(history, 25, true, [&](const Event& event) {
     history.tell(event);
     if (!std::holds_alternative<TimerFired>(event.what)) return;
@@ -367,7 +367,7 @@ TrainingSpec a_spec(const CurveKey& key, std::int64_t iterations, std::int64_t d
 }
 
 TEST(TrainingCore, AJobWithoutACurveWaitsAndIsAnsweredWhenItComes) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   const auto waits = history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
   ASSERT_EQ(waits.size(), 1U);
   EXPECT_EQ(waits[0].reason.code, ReasonCode::waits_for_a_curve);
@@ -381,7 +381,7 @@ TEST(TrainingCore, AJobWithoutACurveWaitsAndIsAnsweredWhenItComes) {
 
 // Whatever was told, and in whatever order: no speed is counted twice.
 RC_GTEST_PROP(TrainingCore, AJobRunsAtItsSpeedTimesTheNewestCurve, ()) {
-  History history{"weir", 1, 8};
+  TrainingHistory history{"weir", 1, 8};
   TrainingSpec spec = a_spec(kLinear, 1'000'000, 0);
   spec.deadline_kind = DeadlineKind::none;
   history.tell(TrainingSubmitted{spec});
@@ -409,7 +409,7 @@ RC_GTEST_PROP(TrainingCore, AJobRunsAtItsSpeedTimesTheNewestCurve, ()) {
 }
 
 TEST(TrainingCore, WhatAJobDidBeforeANewCurveItDidAtTheOldRate) {
-  History history{"weir", 1, 1};
+  TrainingHistory history{"weir", 1, 1};
   TrainingSpec spec = a_spec(kLinear, 100'000, 0);
   spec.deadline_kind = DeadlineKind::none;
   history.tell(TrainingSubmitted{spec});
@@ -424,7 +424,7 @@ TEST(TrainingCore, WhatAJobDidBeforeANewCurveItDidAtTheOldRate) {
 
 TEST(TrainingCore, APromiseThatANewCurveBreaksIsMendedOrAnnounced) {
   for (const std::int64_t rate : {7, 2}) {
-    History history{"weir", 1, 4};
+    TrainingHistory history{"weir", 1, 4};
     // 1000 seconds for what takes 500 on one GPU.
     history.tell(TrainingSubmitted{a_spec(kLinear, 5'000, 2000)});
     history.tell(TimerFired{});
@@ -438,7 +438,7 @@ TEST(TrainingCore, APromiseThatANewCurveBreaksIsMendedOrAnnounced) {
 }
 
 TEST(TrainingCore, APromiseAtRiskIsBackOnPlanWhenANewCurveIsFaster) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 5'000, 2000)});
   history.tell(TimerFired{});
   history.tell(CurveUpdated{PoolIndex{0}, kLinear, testing::a_curve({{1, 1}})});
@@ -448,7 +448,7 @@ TEST(TrainingCore, APromiseAtRiskIsBackOnPlanWhenANewCurveIsFaster) {
 }
 
 TEST(TrainingCore, ASizeThatANewCurveDoesNotHaveIsLeftAndPlannedNoMore) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 20'000, 2000)});
   history.tell(TimerFired{});
   ASSERT_GT(history.state().job(JobId{1}).block.size, 1U);
@@ -466,7 +466,7 @@ TEST(TrainingCore, AJobThatHasDoneAllItsStepsKeepsItsTurnUntilItEnds) {
   for (const TrainingPolicyRow& policy : training_policies()) {
     for (const DeadlineKind kind : {DeadlineKind::none, DeadlineKind::hard}) {
       SCOPED_TRACE(policy.name);
-      History history{policy.name.data(), 1, 4};
+      TrainingHistory history{policy.name.data(), 1, 4};
       TrainingSpec spec = a_spec(kLinear, 1000, 4000);
       spec.deadline_kind = kind;
       history.tell(TrainingSubmitted{spec});
@@ -498,7 +498,7 @@ TEST(TrainingCore, AJobThatHasDoneAllItsStepsKeepsItsTurnUntilItEnds) {
 
 // A program that takes longer than it said gives its GPUs to whom they were promised, and gets others later.
 TEST(TrainingCore, AProgramThatOutlivesItsPlanIsNotForgotten) {
-  History history{"weir", 1, 1};
+  TrainingHistory history{"weir", 1, 1};
   TrainingSpec spec = a_spec(kLinear, 1000, 1400);  // 100 s
   spec.is_rigid = true;
   spec.asked_gpus = 1;
@@ -524,7 +524,7 @@ TEST(TrainingCore, AProgramThatOutlivesItsPlanIsNotForgotten) {
 }
 
 TEST(TrainingCore, AJobThatWaitsForACurveCanFail) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
   const auto records = history.tell(JobFailed{JobId{1}});
   EXPECT_EQ(testing::all_of<JobReleased>(records).size(), 1U);
@@ -532,7 +532,7 @@ TEST(TrainingCore, AJobThatWaitsForACurveCanFail) {
 }
 
 TEST(TrainingCore, AWaitingJobWhoseDeadlineHasPassedIsRefused) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLateCurve, 100, 2000)});
   history.now = at_second(3000);
   const auto answered =
@@ -541,13 +541,13 @@ TEST(TrainingCore, AWaitingJobWhoseDeadlineHasPassedIsRefused) {
 }
 
 TEST(TrainingCore, AJobThatNeedsTwoGpusIsNeverGivenOne) {
-  History history{"weir", 1, 1};
+  TrainingHistory history{"weir", 1, 1};
   const auto records = history.tell(TrainingSubmitted{a_spec(kLarge, 100, 2000)});
   EXPECT_EQ(records.back().reason.code, ReasonCode::never_fits);
 }
 
 TEST(TrainingCore, AReportToldTwiceCountsOnce) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 5000)});
   history.tell(TimerFired{});
   const std::uint32_t generation = history.state().job(JobId{1}).generation;
@@ -562,7 +562,7 @@ TEST(TrainingCore, AReportToldTwiceCountsOnce) {
 }
 
 TEST(TrainingCore, AMalformedJobIsIgnored) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   for (const TrainingSpec& spec : {a_spec(kLinear, 0, 2000), a_spec(kLinear, 10, 1000)}) {
     const auto records = history.tell(TrainingSubmitted{spec});
     ASSERT_EQ(records.size(), 1U);
@@ -571,7 +571,7 @@ TEST(TrainingCore, AMalformedJobIsIgnored) {
 }
 
 TEST(TrainingCore, ALostNodeMovesItsJobsAndKeepsWhatCanBeKept) {
-  History history{"weir", 2, 4};
+  TrainingHistory history{"weir", 2, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
   const GpuBlock before = history.state().job(JobId{1}).block;
@@ -588,7 +588,7 @@ TEST(TrainingCore, ALostNodeMovesItsJobsAndKeepsWhatCanBeKept) {
 }
 
 TEST(TrainingCore, APromiseThatCannotBeKeptIsAnnouncedAtOnce) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   // Needs most of the node until its deadline.
   history.tell(TrainingSubmitted{a_spec(kLinear, 30'000, 2000)});
   history.tell(TimerFired{});
@@ -618,7 +618,7 @@ TEST(TrainingCore, APromisedJobWithoutAPlanIsPlannedAnewOrAnnounced) {
 }
 
 TEST(TrainingCore, ADrainedNodeIsLeftAtTheNextDecisionAndThePromiseKept) {
-  History history{"weir", 2, 4};
+  TrainingHistory history{"weir", 2, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
   const GpuBlock before = history.state().job(JobId{1}).block;
@@ -634,7 +634,7 @@ TEST(TrainingCore, ADrainedNodeIsLeftAtTheNextDecisionAndThePromiseKept) {
 }
 
 TEST(TrainingCore, GpusSomebodyElseUsesAreGivenUpAndComeBack) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
   history.tell(ForeignUseObserved{NodeId{1}, GpuMask{0b0111}});
@@ -646,7 +646,7 @@ TEST(TrainingCore, GpusSomebodyElseUsesAreGivenUpAndComeBack) {
 }
 
 TEST(TrainingCore, FailedRanksAreStartedAgainInANewGeneration) {
-  History history{"weir", 1, 4};
+  TrainingHistory history{"weir", 1, 4};
   history.tell(TrainingSubmitted{a_spec(kLinear, 10'000, 3000)});
   history.tell(TimerFired{});
   const TrainingJob before = history.state().job(JobId{1});
@@ -661,7 +661,7 @@ TEST(TrainingCore, FailedRanksAreStartedAgainInANewGeneration) {
 }
 
 TEST(TrainingCore, ASoftDeadlineThatCannotBeMetIsRunLate) {
-  History history{"weir", 1, 1};
+  TrainingHistory history{"weir", 1, 1};
   TrainingSpec spec = a_spec(kLinear, 100'000, 2000);
   spec.deadline_kind = DeadlineKind::soft;
   const auto records = history.tell(TrainingSubmitted{spec});
@@ -673,7 +673,7 @@ TEST(TrainingCore, ASoftDeadlineThatCannotBeMetIsRunLate) {
 }
 
 TEST(TrainingCore, BestEffortGivesWayToAPromise) {
-  History history{"weir", 1, 1};
+  TrainingHistory history{"weir", 1, 1};
   TrainingSpec patient = a_spec(kLinear, 100'000, 2000);
   patient.deadline_kind = DeadlineKind::none;
   history.tell(TrainingSubmitted{patient});

@@ -11,18 +11,17 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-const RescaleCost kTwoSeconds{from_seconds(2), from_seconds(0)};
-const CurveSketch kLinear{{1, 10}, {2, 20}, {4, 40}, {8, 80}};
+const CurveSketch kLinearCurve{{1, 10}, {2, 20}, {4, 40}, {8, 80}};
 
 // Leases of a hundred seconds; jobs on one GPU do ten iterations a second.
-PoolUnderTest a_pool(int gpus, const RescaleCost& cost = kFreeRescales) {
+PoolUnderTest a_chronus_pool(int gpus, const RescaleCost& cost = kFreeRescales) {
   PoolUnderTest pool{"chronus", 1, gpus, cost};
   pool.config.round = from_seconds(100);
   return pool;
 }
 
 TrainingJobBuilder seconds_on(std::int32_t gpus, std::int64_t seconds) {
-  return a_training_job().curve(kLinear).asks_for(gpus).iterations(10 * gpus * seconds);
+  return a_training_job().curve(kLinearCurve).asks_for(gpus).iterations(10 * gpus * seconds);
 }
 
 JobId submit(PoolUnderTest& pool, const TrainingJobBuilder& job, Time at = {}) {
@@ -37,14 +36,14 @@ Time wake_up_of(const PoolUnderTest& pool, Time now) {
 }
 
 TEST(Chronus, GivesWhatWasAskedForAndNothingElse) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_chronus_pool(8);
   const JobId job = submit(pool, seconds_on(2, 100).deadline(150));
   pool.decide();
   EXPECT_EQ(pool.block_of(job).size, 2U);
 }
 
 TEST(Chronus, PromisesWhatATimetableMeets) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(100))));
   EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(200))));
   // In time by itself, but then one of the others would be late.
@@ -53,7 +52,7 @@ TEST(Chronus, PromisesWhatATimetableMeets) {
 }
 
 TEST(Chronus, SaysWhyItRefuses) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const auto reason_of = [&](const TrainingJobBuilder& job) {
     for (const Record& record : pool.submit(job)) {
       if (std::holds_alternative<PromiseRefused>(record.what)) return record.reason.code;
@@ -66,7 +65,7 @@ TEST(Chronus, SaysWhyItRefuses) {
 }
 
 TEST(Chronus, RefusesHardDeadlinesAndRunsSoftOnesLate) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const auto hard = pool.submit(seconds_on(1, 500).deadline(100));
   EXPECT_EQ(all_of<PromiseRefused>(hard).size(), 1U);
   const auto soft = pool.submit(seconds_on(1, 500).soft_deadline(100));
@@ -76,25 +75,25 @@ TEST(Chronus, RefusesHardDeadlinesAndRunsSoftOnesLate) {
 }
 
 TEST(Chronus, RefusesWhatNoNodeOfThePoolCouldRun) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const auto records = pool.submit(a_training_job().curve({{4, 10}}).asks_for(4));
   EXPECT_EQ(all_of<PromiseRefused>(records).size(), 1U);
 }
 
 // A start, and one move that its plan does not foresee.
 TEST(Chronus, CountsThePriceOfAStartAndOfAMove) {
-  PoolUnderTest pool = a_pool(1, kTwoSeconds);
+  PoolUnderTest pool = a_chronus_pool(1, kTwoSeconds);
   EXPECT_FALSE(is_promised_in(pool.submit(seconds_on(1, 97).deadline(100))));
   EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 96).deadline(100))));
 }
 
 TEST(Chronus, LeasesEndToEndPayOnce) {
-  PoolUnderTest pool = a_pool(1, kTwoSeconds);
+  PoolUnderTest pool = a_chronus_pool(1, kTwoSeconds);
   EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 996).deadline(1000))));
 }
 
 TEST(Chronus, KeepsLeases) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const JobId holder = submit(pool, seconds_on(1, 150).deadline(1000));
   pool.decide();
   const JobId urgent = submit(pool, seconds_on(1, 100).deadline(200), at_second(50));
@@ -108,7 +107,7 @@ TEST(Chronus, KeepsLeases) {
 }
 
 TEST(Chronus, PromisesNothingThatWouldNeedALeaseSomebodyKeeps) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   submit(pool, seconds_on(1, 100));  // without a deadline, and first
   pool.decide();
   EXPECT_FALSE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(150), at_second(10))));
@@ -116,7 +115,7 @@ TEST(Chronus, PromisesNothingThatWouldNeedALeaseSomebodyKeeps) {
 }
 
 TEST(Chronus, AtABoundaryAllLeasesAreGivenAnew) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const JobId without = submit(pool, seconds_on(1, 500));
   pool.decide();
   const JobId urgent = submit(pool, seconds_on(1, 100).deadline(200), at_second(100));
@@ -127,7 +126,7 @@ TEST(Chronus, AtABoundaryAllLeasesAreGivenAnew) {
 }
 
 TEST(Chronus, FreeGpusAreGivenOutBetweenBoundaries) {
-  PoolUnderTest pool = a_pool(2);
+  PoolUnderTest pool = a_chronus_pool(2);
   submit(pool, seconds_on(1, 500));
   pool.decide();
   const JobId second = submit(pool, seconds_on(1, 500), at_second(30));
@@ -136,7 +135,7 @@ TEST(Chronus, FreeGpusAreGivenOutBetweenBoundaries) {
 }
 
 TEST(Chronus, LeftOverLeasesGoToPromisedJobsFirstThenToTheShortest) {
-  PoolUnderTest pool = a_pool(2);
+  PoolUnderTest pool = a_chronus_pool(2);
   const JobId longer = submit(pool, seconds_on(1, 300));
   const JobId shorter = submit(pool, seconds_on(1, 200));
   const JobId promised = submit(pool, seconds_on(1, 900).deadline(100'000));
@@ -147,7 +146,7 @@ TEST(Chronus, LeftOverLeasesGoToPromisedJobsFirstThenToTheShortest) {
 }
 
 TEST(Chronus, ASmallerJobFillsWhatALargerOneCannotUse) {
-  PoolUnderTest pool = a_pool(4);
+  PoolUnderTest pool = a_chronus_pool(4);
   submit(pool, seconds_on(2, 100));
   const JobId large = submit(pool, seconds_on(4, 200));
   const JobId small = submit(pool, seconds_on(1, 300));
@@ -157,7 +156,7 @@ TEST(Chronus, ASmallerJobFillsWhatALargerOneCannotUse) {
 }
 
 TEST(Chronus, WhatIsLeftOverMovesNobody) {
-  PoolUnderTest pool = a_pool(4);
+  PoolUnderTest pool = a_chronus_pool(4);
   std::vector<JobId> ones;
   for (int i = 0; i < 4; ++i) ones.push_back(submit(pool, seconds_on(1, 150)));
   pool.decide();
@@ -174,7 +173,7 @@ TEST(Chronus, WhatIsLeftOverMovesNobody) {
 }
 
 TEST(Chronus, AMoveForAnothersPromiseBreaksNone) {
-  PoolUnderTest pool = a_pool(4, kTwoSeconds);
+  PoolUnderTest pool = a_chronus_pool(4, kTwoSeconds);
   std::vector<JobId> ones;
   for (int i = 0; i < 4; ++i) ones.push_back(submit(pool, seconds_on(1, 196).deadline(200)));
   for (const JobId id : ones) EXPECT_TRUE(pool.job(id).is_promised());
@@ -195,7 +194,7 @@ TEST(Chronus, AMoveForAnothersPromiseBreaksNone) {
 }
 
 TEST(Chronus, GpusThatAreClosedAreNotPromised) {
-  PoolUnderTest pool = a_pool(2);
+  PoolUnderTest pool = a_chronus_pool(2);
   pool.close({1, 1});
   EXPECT_TRUE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(110))));
   EXPECT_FALSE(is_promised_in(pool.submit(seconds_on(1, 100).deadline(110))));
@@ -205,7 +204,7 @@ TEST(Chronus, GpusThatAreClosedAreNotPromised) {
 
 // Half way through, a job that was to be done in 200 seconds has 150 left.
 TEST(Chronus, PlansWithWhatIsReallyLeft) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const JobId slow = submit(pool, seconds_on(1, 200).deadline(400));
   pool.decide();
   pool.observe(slow, work_of_iterations(1500), at_second(0), at_second(100));
@@ -215,7 +214,7 @@ TEST(Chronus, PlansWithWhatIsReallyLeft) {
 
 // Deadlines in the order of arrival and against it: the earlier deadline has the earlier leases.
 TEST(Chronus, TheEarlierDeadlineRunsFirst) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const JobId later = submit(pool, seconds_on(1, 100).deadline(400));
   const JobId earlier = submit(pool, seconds_on(1, 100).deadline(300));
   pool.decide();
@@ -226,7 +225,7 @@ TEST(Chronus, TheEarlierDeadlineRunsFirst) {
 // By filling, the newcomer goes first and the job that runs pays for its interruption and is late.
 // Searching lets it run through.
 TEST(Chronus, PromisesWhatOnlyASearchFinds) {
-  PoolUnderTest pool = a_pool(1, {from_seconds(40), from_seconds(0)});
+  PoolUnderTest pool = a_chronus_pool(1, {from_seconds(40), from_seconds(0)});
   const JobId runs = submit(pool, seconds_on(1, 290).deadline(500));
   EXPECT_TRUE(pool.job(runs).is_promised());
   pool.decide();
@@ -238,7 +237,7 @@ TEST(Chronus, PromisesWhatOnlyASearchFinds) {
 }
 
 TEST(Chronus, WakesAtTheNextBoundaryWhileSomebodyWaits) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   submit(pool, seconds_on(1, 300));
   EXPECT_EQ(wake_up_of(pool, at_second(30)), Time::max());
   submit(pool, seconds_on(1, 300));
@@ -254,7 +253,7 @@ TEST(Chronus, LeasesAreFourMinutesByDefault) {
 }
 
 TEST(Chronus, AJobThatIsLateAlreadyKeepsNobodyOut) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_chronus_pool(1);
   const JobId late = submit(pool, seconds_on(1, 100).deadline(110));
   EXPECT_TRUE(pool.job(late).is_promised());
   // Nothing was given to it for a whole lease: it cannot make it any more.

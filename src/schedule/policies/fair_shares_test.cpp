@@ -54,7 +54,7 @@ MATCHER_P(IsAbout, expected, "") {
   return std::abs(arg - expected) <= 3;
 }
 
-std::vector<FairJob> any_jobs(int most) {
+std::vector<FairJob> any_fair_jobs(int most) {
   std::vector<FairJob> jobs;
   for (int i = between(1, most + 1); i > 0; --i) {
     const auto left = between<std::int64_t>(50, 1000);
@@ -121,7 +121,7 @@ TEST(FairShares, SurvivesAbsurdTimes) {
 }
 
 RC_GTEST_PROP(FairShares, NeverUseMoreThanThereIs, ()) {
-  const auto jobs = any_jobs(20);
+  const auto jobs = any_fair_jobs(20);
   const auto gpus = between<std::int64_t>(0, 40);
   const auto shares = fair_shares(jobs, gpus);
   RC_ASSERT(gpus_used(jobs, shares) <= gpus * kWholeTime);
@@ -131,7 +131,7 @@ RC_GTEST_PROP(FairShares, NeverUseMoreThanThereIs, ()) {
 // Who has less than all the time has the common ratio, who has all of it a larger one; and with a
 // ratio a thousandth smaller they would not fit.
 RC_GTEST_PROP(FairShares, CannotBeImprovedOn, ()) {
-  const auto jobs = any_jobs(20);
+  const auto jobs = any_fair_jobs(20);
   const auto gpus = between<std::int64_t>(1, 40);
   const auto shares = fair_shares(jobs, gpus);
   constexpr double kRounding = 1e-3;
@@ -170,14 +170,14 @@ double best_on_a_grid(const std::vector<FairJob>& jobs, std::int64_t gpus) {
 }
 
 RC_GTEST_PROP(FairShares, AreNoWorseThanAnythingOnAGrid, ()) {
-  const auto jobs = any_jobs(3);
+  const auto jobs = any_fair_jobs(3);
   const auto gpus = between<std::int64_t>(1, 16);
   const double ours = worst_ratio(jobs, fair_shares(jobs, gpus));
   RC_ASSERT(ours <= best_on_a_grid(jobs, gpus) * 1.0001);
 }
 
 RC_GTEST_PROP(FairShares, MoreGpusNeverMakeTheWorstWorse, ()) {
-  const auto jobs = any_jobs(12);
+  const auto jobs = any_fair_jobs(12);
   const auto gpus = between<std::int64_t>(1, 40);
   const double fewer = worst_ratio(jobs, fair_shares(jobs, gpus));
   const double more = worst_ratio(jobs, fair_shares(jobs, gpus + between<std::int64_t>(1, 10)));

@@ -11,8 +11,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-const RescaleCost kTenSeconds{from_seconds(10), from_seconds(0)};
-
 // Under a policy of fixed sizes that is never asked to decide.
 PoolUnderTest a_pool(int nodes, int gpus_per_node) {
   return {"fifo", nodes, gpus_per_node, kTenSeconds};

@@ -7,6 +7,8 @@
 
 namespace weir::schedule::testing {
 
+inline constexpr std::int64_t kVeryLong = 1'000'000;  // seconds
+
 // Runs that long on exactly that many GPUs (1, 2, 4 ... 16).
 inline TrainingJobBuilder a_fixed_job(std::int32_t gpus, std::int64_t seconds) {
   return a_training_job()

@@ -11,7 +11,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-constexpr std::int64_t kVeryLong = 1'000'000;
 constexpr std::int64_t kSlice = 100;
 
 class GandivaInSlices : public ::testing::Test {

@@ -11,12 +11,11 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-const RescaleCost kTwoSeconds{from_seconds(2), from_seconds(0)};
 const CurveSketch kScales{{1, 10}, {2, 20}, {4, 40}, {8, 80}};
 const CurveSketch kScalesBadly{{1, 10}, {2, 12}, {4, 13}, {8, 14}};
 
 // One node, rounds of a minute.
-PoolUnderTest a_pool(int gpus, const RescaleCost& cost = kFreeRescales) {
+PoolUnderTest a_pollux_pool(int gpus, const RescaleCost& cost = kFreeRescales) {
   return {"pollux", 1, gpus, cost};
 }
 
@@ -32,14 +31,14 @@ Allocation allocation_of(const PoolUnderTest& pool, Time now) {
 }
 
 TEST(Pollux, GivesAJobAloneAllThatHelps) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   const JobId job = submit(pool, {{1, 10}, {2, 19}, {4, 30}, {8, 25}});
   pool.decide();
   EXPECT_EQ(pool.block_of(job).size, 4U);
 }
 
 TEST(Pollux, ShiftsGpusByGoodput) {
-  PoolUnderTest pool = a_pool(4);
+  PoolUnderTest pool = a_pollux_pool(4);
   const JobId scales = submit(pool, kScales);
   const JobId scales_badly = submit(pool, kScalesBadly);
   const JobId another = submit(pool, kScalesBadly);
@@ -52,7 +51,7 @@ TEST(Pollux, ShiftsGpusByGoodput) {
 // A fair share is two GPUs. Four instead are half as fast again for the first job, and less for the
 // others; over a single GPU, the second would gain most.
 TEST(Pollux, CountsSpeedUpsOverAFairShare) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   const JobId first = submit(pool, {{1, 10}, {2, 20}, {4, 30}});
   const JobId second = submit(pool, {{1, 10}, {2, 11}, {4, 16}});
   const JobId third = submit(pool, {{1, 10}, {2, 20}, {4, 21}});
@@ -63,7 +62,7 @@ TEST(Pollux, CountsSpeedUpsOverAFairShare) {
 }
 
 TEST(Pollux, JobsShrinkWhenAnotherComes) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   const JobId first = submit(pool, kScales);
   const JobId second = submit(pool, kScales);
   pool.decide();
@@ -76,7 +75,7 @@ TEST(Pollux, JobsShrinkWhenAnotherComes) {
 }
 
 TEST(Pollux, JobsGrowWhenAnotherEnds) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   const JobId first = submit(pool, kScales);
   const JobId second = submit(pool, kScales);
   pool.decide();
@@ -88,7 +87,7 @@ TEST(Pollux, JobsGrowWhenAnotherEnds) {
 // Two GPUs instead of one are a fifth faster. Ten seconds after its start, two seconds lost are too
 // much for that; ten minutes after, they are not.
 TEST(Pollux, MakesNoChangeThatDoesNotPayItsPrice) {
-  PoolUnderTest pool = a_pool(2, kTwoSeconds);
+  PoolUnderTest pool = a_pollux_pool(2, kTwoSeconds);
   pool.config.round = from_seconds(1);
   const JobId first = submit(pool, kScalesBadly);
   const JobId second = submit(pool, kScalesBadly);
@@ -102,7 +101,7 @@ TEST(Pollux, MakesNoChangeThatDoesNotPayItsPrice) {
 }
 
 TEST(Pollux, DecidesAtTheBeginningOfARoundOnly) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   const JobId first = submit(pool, kScales);
   pool.decide();
   const JobId second = submit(pool, kScales, at_second(61));
@@ -115,7 +114,7 @@ TEST(Pollux, DecidesAtTheBeginningOfARoundOnly) {
 }
 
 TEST(Pollux, WakesForTheNextRoundAfterNewsAndLaterWithoutAny) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   EXPECT_EQ(allocation_of(pool, at_second(0)).wake_up, Time::max());
   submit(pool, kScales);
   EXPECT_EQ(allocation_of(pool, at_second(20)).wake_up, at_second(60));
@@ -125,7 +124,7 @@ TEST(Pollux, WakesForTheNextRoundAfterNewsAndLaterWithoutAny) {
 }
 
 TEST(Pollux, GivesEveryJobSomethingBeforeAnybodyMore) {
-  PoolUnderTest pool = a_pool(4);
+  PoolUnderTest pool = a_pollux_pool(4);
   std::vector<JobId> jobs;
   for (int i = 0; i < 4; ++i) jobs.push_back(submit(pool, kScales));
   pool.decide();
@@ -133,7 +132,7 @@ TEST(Pollux, GivesEveryJobSomethingBeforeAnybodyMore) {
 }
 
 TEST(Pollux, WhoeverWaitsStartsWhenGpusAreFree) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_pollux_pool(1);
   const JobId first = submit(pool, kScales);
   const JobId second = submit(pool, kScales);
   pool.decide();
@@ -147,7 +146,7 @@ TEST(Pollux, WhoeverWaitsStartsWhenGpusAreFree) {
 }
 
 TEST(Pollux, SharesOnlyGpusThatAreOpen) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   pool.close({0, 4});
   const JobId job = submit(pool, kScales);
   pool.decide();
@@ -155,7 +154,7 @@ TEST(Pollux, SharesOnlyGpusThatAreOpen) {
 }
 
 TEST(Pollux, WhereGpusAreShortWhoeverHadLeastComesFirst) {
-  PoolUnderTest pool = a_pool(2);
+  PoolUnderTest pool = a_pollux_pool(2);
   const JobId first = submit(pool, {{1, 10}});
   const JobId second = submit(pool, {{1, 10}});
   pool.decide();
@@ -168,7 +167,7 @@ TEST(Pollux, WhereGpusAreShortWhoeverHadLeastComesFirst) {
 }
 
 TEST(Pollux, KeepsItsSizesBetweenRoundsAlsoWhenSomebodyEnds) {
-  PoolUnderTest pool = a_pool(8);
+  PoolUnderTest pool = a_pollux_pool(8);
   const JobId first = submit(pool, kScales);
   const JobId second = submit(pool, kScales);
   pool.decide();
@@ -180,7 +179,7 @@ TEST(Pollux, KeepsItsSizesBetweenRoundsAlsoWhenSomebodyEnds) {
 }
 
 TEST(Pollux, PromisesNothing) {
-  PoolUnderTest pool = a_pool(1);
+  PoolUnderTest pool = a_pollux_pool(1);
   const auto records = pool.submit(a_training_job().iterations(100'000).deadline(1));
   EXPECT_EQ(all_of<JobUnpromised>(records).size(), 1U);
   EXPECT_FALSE(PolluxPolicy{}.makes_promises());

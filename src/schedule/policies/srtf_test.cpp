@@ -11,8 +11,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-const RescaleCost kTenSeconds{from_seconds(10), from_seconds(0)};
-
 TEST(Srtf, ServesTheShortestFirst) {
   PoolUnderTest pool{"srtf", 1, 4, kFreeRescales};
   const JobId lengthy = submitted(pool, a_fixed_job(4, 300));

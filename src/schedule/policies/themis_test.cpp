@@ -13,7 +13,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-constexpr std::int64_t kVeryLong = 1'000'000;
 constexpr std::int64_t kRound = 100;
 
 class ThemisInRounds : public ::testing::Test {

@@ -14,8 +14,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-constexpr std::int64_t kVeryLong = 1'000'000;
-
 Time at_millisecond(std::int64_t milliseconds) {
   return Time{std::chrono::milliseconds{milliseconds}};
 }

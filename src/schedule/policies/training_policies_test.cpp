@@ -13,8 +13,6 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-const RescaleCost kTwoSeconds{from_seconds(2), from_seconds(0)};
-
 // Fastest on two GPUs.
 TrainingJobBuilder a_job_with_a_knee() {
   return a_training_job().curve({{1, 10}, {2, 19}, {4, 15}}).iterations(1000);
