@@ -140,7 +140,7 @@ Result<simulate::StudySetup> read_setup(const OptionValues& options,
   return setup;
 }
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_budgets_options(const OptionValues& options) {
   Diagnostics mistakes;
   std::vector<fs::path> inputs;
   for (const char* option : {"jobs", "curves"}) {
@@ -250,7 +250,7 @@ CommandSpec carbon_budgets_spec() {
 }
 
 Result<void> carbon_budgets_command(const OptionValues& options, Console& console) {
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_budgets_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   std::vector<std::string> notes;
   auto setup = read_setup(options, notes);

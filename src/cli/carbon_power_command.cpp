@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_power_options(const OptionValues& options) {
   Diagnostics mistakes;
   if (options.has("curves") && options.has("sweeps")) {
     mistakes.add({{}, 0, "--sweeps", {}, "to be left out beside --curves: one or the other"});
@@ -169,7 +169,7 @@ CommandSpec carbon_power_spec() {
 }
 
 Result<void> carbon_power_command(const OptionValues& options, Console& console) {
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_power_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto text = options.has("curves") ? curves_text(options) : sweeps_text(options);
   if (!text) return tl::unexpected(text.error());

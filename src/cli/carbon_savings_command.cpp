@@ -41,7 +41,7 @@ std::vector<predict::ShiftShape> asked_shapes(const OptionValues& options) {
            static_cast<std::int32_t>(options.integer("within"))}};
 }
 
-Diagnostics check_options(const OptionValues& options) {
+Diagnostics check_savings_options(const OptionValues& options) {
   Diagnostics mistakes;
   const auto must = [&](const char* option, std::string found, std::string what) {
     mistakes.add({{}, 0, option, std::move(found), std::move(what)});
@@ -197,7 +197,7 @@ std::string report_of(const OptionValues& options, const std::vector<SeriesSavin
 }  // namespace
 
 Result<void> carbon_savings_command(const OptionValues& options, Console& console) {
-  if (auto mistakes = check_options(options); !mistakes.empty())
+  if (auto mistakes = check_savings_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto sources = sources_of(options);
   if (!sources) return tl::unexpected(sources.error());
