@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Four hours of each day are cheap, the third to the sixth.
 std::string days_of(const std::string& header, const std::string& before_time, int days) {

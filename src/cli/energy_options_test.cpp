@@ -13,9 +13,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-std::string days_of(const std::string& column) {
+std::string hours_of(const std::string& column) {
   std::string text = "utc_time," + column + "\n";
   for (int day = 1; day <= 9; ++day) {
     for (int hour = 0; hour < 24; ++hour) {
@@ -29,7 +29,7 @@ std::string days_of(const std::string& column) {
 class EnergyOptions : public ::testing::Test {
  protected:
   formats::TemporaryFolder folder_;
-  std::string series_ = folder_.write("grid.csv", days_of("carbon_g_per_kwh")).string();
+  std::string series_ = folder_.write("grid.csv", hours_of("carbon_g_per_kwh")).string();
 
   Ran simulate(std::vector<std::string> more) const {
     more.insert(more.begin(), {"simulate", "--cluster", "2x8xT4", "--jobs",
@@ -57,7 +57,7 @@ TEST_F(EnergyOptions, APowerCapIsKept) {
 }
 
 TEST_F(EnergyOptions, APriceSeriesTellsMoney) {
-  const std::string prices = folder_.write("prices.csv", days_of("price_eur_per_mwh")).string();
+  const std::string prices = folder_.write("prices.csv", hours_of("price_eur_per_mwh")).string();
   const Ran ran = simulate({"--supply", prices, "--policy", "green", "--energy-price", "1000"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("EUR"));
@@ -77,7 +77,7 @@ TEST_F(EnergyOptions, ADayThatTheSeriesDoesNotKnowIsRefused) {
 }
 
 TEST_F(EnergyOptions, ASeriesOfCapsIsNoSupply) {
-  const std::string caps = folder_.write("caps.csv", days_of("power_cap_kw")).string();
+  const std::string caps = folder_.write("caps.csv", hours_of("power_cap_kw")).string();
   const Ran ran = simulate({"--supply", caps});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, HasSubstr("--power-cap"));

@@ -13,7 +13,7 @@
 namespace weir::simulate {
 namespace {
 
-TrainingOutcome play(const TrainingRunConfig& config, int jobs = 40) {
+TrainingOutcome play_green(const TrainingRunConfig& config, int jobs = 40) {
   return run_training(energy_cluster(), energy_jobs(jobs), {energy_curves()}, config);
 }
 
@@ -41,7 +41,7 @@ TEST(GreenRun, AHigherPriceUsesLessAndTakesLonger) {
   double units = std::numeric_limits<double>::infinity();
   double seconds = 0;
   for (const double price : {0.0, 20.0, 100.0}) {
-    const TrainingOutcome outcome = play(at_price(price));
+    const TrainingOutcome outcome = play_green(at_price(price));
     EXPECT_EQ(outcome.finished, outcome.jobs);
     EXPECT_LT(outcome.energy->units, units);
     EXPECT_GT(outcome.total_completion_seconds, seconds);
@@ -51,9 +51,9 @@ TEST(GreenRun, AHigherPriceUsesLessAndTakesLonger) {
 }
 
 TEST(GreenRun, ABudgetIsMetWithinAFewPercent) {
-  const double most = play(at_price(0)).energy->units;
+  const double most = play_green(at_price(0)).energy->units;
   for (const double share : {0.75, 0.85, 0.95}) {
-    const TrainingOutcome outcome = play(with_budget(share * most));
+    const TrainingOutcome outcome = play_green(with_budget(share * most));
     EXPECT_EQ(outcome.finished, outcome.jobs);
     EXPECT_LT(outcome.energy->units, 1.03 * share * most);
     EXPECT_GT(outcome.energy->units, 0.9 * share * most);
@@ -70,10 +70,10 @@ TEST(GreenRun, ABudgetThatCannotBeSpentChangesNothing) {
   };
   TrainingRunConfig plain = energy_run("green");
   plain.on_record = note(without);
-  play(plain);
+  play_green(plain);
   TrainingRunConfig rich = with_budget(1e9);
   rich.on_record = note(with);
-  play(rich);
+  play_green(rich);
   EXPECT_EQ(without, with);
 }
 
@@ -82,33 +82,33 @@ TEST(GreenRun, ScalingSupplyAndPriceTogetherChangesNothing) {
   std::vector<double> values = scaled.energy->supply.values();
   for (double& value : values) value *= 4;
   scaled.energy->supply = SupplySeries{Time{}, std::chrono::hours{1}, values};
-  const TrainingOutcome outcome = play(scaled);
-  const TrainingOutcome same = play(at_price(2));
+  const TrainingOutcome outcome = play_green(scaled);
+  const TrainingOutcome same = play_green(at_price(2));
   EXPECT_EQ(outcome.total_completion_seconds, same.total_completion_seconds);
   EXPECT_NEAR(outcome.energy->units, 4 * same.energy->units, 1e-9 * outcome.energy->units);
 }
 
 TEST(GreenRun, ASpentBudgetPausesJobsWhereTheOperatorWantsThat) {
-  const double most = play(at_price(0)).energy->units;
+  const double most = play_green(at_price(0)).energy->units;
   TrainingRunConfig overdraws = with_budget(0.2 * most);
   TrainingRunConfig pauses = overdraws;
   pauses.energy->terms.when_spent = WhenSpent::pause;
   TrainingRunConfig saves = overdraws;
   saves.energy->terms.when_spent = WhenSpent::min_power;
-  const TrainingOutcome overdrawn = play(overdraws);
-  const TrainingOutcome paused = play(pauses);
-  const TrainingOutcome saved = play(saves);
+  const TrainingOutcome overdrawn = play_green(overdraws);
+  const TrainingOutcome paused = play_green(pauses);
+  const TrainingOutcome saved = play_green(saves);
   EXPECT_EQ(paused.finished, paused.jobs);  // nobody waits for ever
   EXPECT_GT(paused.total_completion_seconds, 2 * overdrawn.total_completion_seconds);
   EXPECT_LE(saved.energy->units, overdrawn.energy->units);
 }
 
 TEST(GreenRun, APowerCapIsNeverExceeded) {
-  const double peak = play(at_price(0)).energy->peak_watts;
+  const double peak = play_green(at_price(0)).energy->peak_watts;
   for (const double share : {0.3, 0.5, 0.8}) {
     TrainingRunConfig config = at_price(0);
     config.energy->terms.cap_milliwatts = std::llround(1000 * share * peak);
-    const TrainingOutcome outcome = play(config);
+    const TrainingOutcome outcome = play_green(config);
     EXPECT_EQ(outcome.finished, outcome.jobs);
     EXPECT_LE(outcome.energy->peak_watts, share * peak);
     EXPECT_GT(outcome.energy->peak_watts, 0.5 * share * peak);
@@ -136,12 +136,12 @@ TEST(GreenRun, CapsSaveEnergyToo) {
   TrainingRunConfig capped = free;
   capped.training.caps.gpus = 2;
   capped.training.caps.clock_permille = 500;
-  EXPECT_LT(play(capped).energy->units, 0.8 * play(free).energy->units);
+  EXPECT_LT(play_green(capped).energy->units, 0.8 * play_green(free).energy->units);
 }
 
 TEST(GreenRun, CapsFollowABudgetAlongTheirPath) {
   TrainingRunConfig config = energy_run("elastic-capped");
-  const double most = play(config).energy->units;
+  const double most = play_green(config).energy->units;
   config.energy->terms.budget_micros = std::llround(0.7 * most * 1e6);
   config.energy->terms.expected_gpu_seconds = all_work(40);
   for (const std::int32_t gpus : {8, 4, 2, 1}) {
@@ -152,7 +152,7 @@ TEST(GreenRun, CapsFollowABudgetAlongTheirPath) {
       config.training.cap_path.push_back(caps);
     }
   }
-  const TrainingOutcome outcome = play(config);
+  const TrainingOutcome outcome = play_green(config);
   EXPECT_EQ(outcome.finished, outcome.jobs);
   EXPECT_LT(outcome.energy->units, 0.8 * most);
 }
