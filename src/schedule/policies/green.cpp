@@ -11,10 +11,11 @@ namespace weir::schedule {
 
 namespace {
 
-// The part of the pool that may be promised, where a power cap leaves nodes out of it.
+// The part of the pool that may be promised: a power cap may leave nodes out of it.
 class LitPart {
  public:
-  explicit LitPart(const PoolView& view) : view_{view} {
+  explicit LitPart(const PoolView& view) : view_{view}, config_{view.config} {
+    config_.ablation = {};  // only weir has parts to leave out
     const std::int32_t nodes = nodes_under_cap(view);
     const TrainingPool& row = *view.pool.pool;
     if (nodes >= static_cast<std::int32_t>(row.nodes.size())) return;
@@ -28,12 +29,13 @@ class LitPart {
   }
 
   PoolView view() const {
-    if (!pool_) return view_;
-    return {view_.state, *pool_, unpromised_, view_.now, view_.config};
+    if (!pool_) return {view_.state, view_.pool, view_.unpromised, view_.now, config_};
+    return {view_.state, *pool_, unpromised_, view_.now, config_};
   }
 
  private:
   const PoolView& view_;
+  TrainingConfig config_;
   std::optional<PoolState> pool_;
   CapacityProfile unpromised_{Time{}, 0};
 };
