@@ -25,8 +25,7 @@ clang_tests() {
 }
 same_bytes() { tools/same_bytes.sh build/release/bin/weir build/clang/bin/weir; }
 
-step "tests: release, then sanitizers" make test
-step "tests: address and undefined-behaviour sanitizers, all layers" make asan FULL=1
+step "tests: all on the release build, then all under sanitizers" make test FULL=1
 step "tests: thread sanitizer" make tsan
 step "tests: clang" clang_tests
 step "same bytes from g++ and clang, on 1 and 2 threads" same_bytes
