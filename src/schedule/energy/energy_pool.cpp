@@ -5,11 +5,9 @@
 #include <cmath>
 
 #include "schedule/admit/slots.h"
-#include "schedule/energy/packed_places.h"
 #include "schedule/energy/power_use.h"
 
 namespace weir::schedule {
-
 namespace {
 
 // The most that a node of the pool draws, in watts of the site.
@@ -85,7 +83,7 @@ PriceTerms EnergyPool::terms(double price) const {
   terms.idle_watts = static_cast<double>(power_->idle_milliwatts) * overhead;
   if (view_.state.energy.terms->cap_milliwatts) {
     const double cap = static_cast<double>(*view_.state.energy.terms->cap_milliwatts) / 1000;
-    terms.cap_watts = std::max(1.0, cap - site_watts(fixed_));
+    terms.cap_watts = std::max(0.0, cap - site_watts(fixed_));
   }
   terms.supply = view_.state.energy.supply.get();
   return terms;
@@ -106,6 +104,16 @@ double EnergyPool::site_watts(const std::vector<WantedBlock>& wanted) const {
   return watts;
 }
 
+NodeRow EnergyPool::nodes() const {
+  const TrainingPool& pool = *view_.pool.pool;
+  NodeRow row{power_ == nullptr ? 1 : pool.stride, std::vector<bool>(pool.nodes.size())};
+  for (const WantedBlock& fixed : fixed_) {
+    for (std::uint32_t slot = fixed.block.first; slot < fixed.block.end(); ++slot)
+      row.is_awake[pool.node_of(slot)] = true;
+  }
+  return row;
+}
+
 Allocation EnergyPool::allocation(const std::vector<int>& options,
                                   const std::vector<std::size_t>& order, ReasonCode reason) const {
   std::vector<PackedWish> wishes;
@@ -120,8 +128,7 @@ Allocation EnergyPool::allocation(const std::vector<int>& options,
     const bool is_long = jobs_[i].left / option.rate >= to_seconds(kEnergyEpoch);
     wishes.push_back({job.block, static_cast<std::uint32_t>(option.gpus), is_long});
   }
-  const std::uint32_t stride = power_ == nullptr ? 1 : view_.pool.pool->stride;
-  const std::vector<GpuBlock> blocks = places_on_few_nodes(wishes, closed_, stride);
+  const std::vector<GpuBlock> blocks = places_on_few_nodes(wishes, closed_, nodes());
   Allocation allocation;
   allocation.blocks = fixed_;
   for (std::size_t place = 0; place < order.size(); ++place) {

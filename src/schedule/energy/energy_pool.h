@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/energy/packed_places.h"
 #include "schedule/energy/price_choice.h"
 #include "schedule/policies/training_policy.h"
 
@@ -35,6 +36,7 @@ class EnergyPool {
                         ReasonCode reason) const;
 
  private:
+  NodeRow nodes() const;
   // As placed, the rest of the site included.
   double site_watts(const std::vector<WantedBlock>& wanted) const;
 

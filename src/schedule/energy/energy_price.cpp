@@ -183,7 +183,7 @@ EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool) {
   const double smooth = std::exp(kept * std::log(std::max(before, kLeast)) +
                                  (1 - kept) * std::log(std::max(solved, kLeast)));
   if (solved > smooth && projection.at(smooth) > projection.budget()) return {solved, false};
-  return {smooth <= kLeast ? 0 : smooth, false};
+  return {smooth <= kLeast * (1 + 1e-9) ? 0 : smooth, false};
 }
 
 std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPool& pool,

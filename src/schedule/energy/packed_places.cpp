@@ -31,16 +31,18 @@ std::vector<std::uint32_t> busy_by_node(std::span<const GpuBlock> blocks, std::u
 }  // namespace
 
 std::vector<GpuBlock> places_on_few_nodes(std::span<const PackedWish> wishes,
-                                          const BlockMap& closed, std::uint32_t stride) {
+                                          const BlockMap& closed, const NodeRow& nodes) {
+  const std::uint32_t stride = nodes.stride;
   std::vector<GpuBlock> blocks = rearrange(plain(wishes), closed);
   if (stride <= 1) return blocks;
   while (true) {
     const auto busy = busy_by_node(blocks, stride, closed.gpu_count());
-    // Partly used nodes; what else is taken there (promises) stays.
+    // Partly used nodes that could sleep.
     std::vector<std::uint32_t> partly;
     for (std::uint32_t node = 0; node < busy.size(); ++node) {
       const GpuBlock all{node * stride, stride};
-      if (busy[node] > 0 && closed.is_free(all) && busy[node] < stride) partly.push_back(node);
+      if (busy[node] > 0 && !nodes.is_awake[node] && busy[node] < closed.free_in(all))
+        partly.push_back(node);
     }
     if (partly.empty()) return blocks;
     std::stable_sort(partly.begin(), partly.end(),
@@ -56,7 +58,7 @@ std::vector<GpuBlock> places_on_few_nodes(std::span<const PackedWish> wishes,
       std::uint32_t room = 0;
       for (std::uint32_t other = 0; other < busy.size(); ++other) {
         const GpuBlock there{other * stride, stride};
-        const bool is_asleep = busy[other] == 0 && closed.is_free(there);
+        const bool is_asleep = busy[other] == 0 && !nodes.is_awake[other];
         if (other == node || is_asleep) {
           taken.cover(there);
         } else {

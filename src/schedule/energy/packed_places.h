@@ -20,8 +20,14 @@ struct PackedWish {
   bool may_be_moved = true;  // to let a node sleep
 };
 
+// Nodes in a row, each beginning at a multiple of `stride`.
+struct NodeRow {
+  std::uint32_t stride = 1;
+  std::vector<bool> is_awake;  // whatever is wished: others have GPUs there
+};
+
 // One block for each wish, as rearrange() does.
 std::vector<GpuBlock> places_on_few_nodes(std::span<const PackedWish> wishes,
-                                          const BlockMap& closed, std::uint32_t stride);
+                                          const BlockMap& closed, const NodeRow& nodes);
 
 }  // namespace weir::schedule

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace weir::schedule {
 namespace {
@@ -14,6 +15,8 @@ constexpr double kJoulesPerKwh = 3.6e6;
 constexpr Duration kForesight = std::chrono::hours{96};
 constexpr int kHalvings = 30;
 constexpr int kRepairs = 12;
+constexpr double kTie = 1e-9;  // relative: what differs by less is alike, and the first counts
+constexpr double kLeastSaving = 1e-9;  // watts: less is rounding
 
 double mean_supply(const PriceTerms& terms, double seconds) {
   const auto most = to_seconds(kForesight);
@@ -69,7 +72,7 @@ class Chooser {
     serve(choice);
     hand_out_left_overs(choice);
     if (terms_.price > 0) repair(choice);
-    if (terms_.cap_watts > 0) keep_below_cap(choice);
+    if (terms_.cap_watts) keep_below_cap(choice);
     choice.options = best_;
     return choice;
   }
@@ -86,7 +89,7 @@ class Chooser {
   }
 
   // What an option is worth beside waiting: work done, less what it costs.
-  double value(std::size_t, const Costs& cost, double eta, double gpu_price) const {
+  double value(const Costs& cost, double eta, double gpu_price) const {
     return eta * cost.rate - cost.now - gpu_price * cost.size;
   }
 
@@ -97,7 +100,7 @@ class Chooser {
     int option = kNoOption;
     const auto costs = of(job);
     for (std::size_t k = 0; k < costs.size(); ++k) {
-      const double worth = value(job, costs[k], at, gpu_price);
+      const double worth = value(costs[k], at, gpu_price);
       if (worth > best) {
         best = worth;
         option = static_cast<int>(k);
@@ -159,7 +162,7 @@ class Chooser {
     const auto costs = of(job);
     for (std::size_t k = 0; k < costs.size(); ++k) {
       if (costs[k].size > gpus) continue;
-      const double worth = value(job, costs[k], at, gpu_price);
+      const double worth = value(costs[k], at, gpu_price);
       if (worth > best) {
         best = worth;
         option = static_cast<int>(k);
@@ -211,7 +214,7 @@ class Chooser {
           const std::int64_t then = gpus + size(i, k) - size(i, best_[i]);
           if (then > terms_.gpus) continue;
           const double gain = worth(i, k, others, at, choice.gpu_price) - have;
-          if (gain > most) {
+          if (gain > most * (1 + kTie)) {
             most = gain;
             job = i;
             option = k;
@@ -249,44 +252,52 @@ class Chooser {
            gpu_price * cost.size;
   }
 
-  // Gives up what is worth least for each watt until the site draws no more than it may.
-  void keep_below_cap(const PriceChoice& choice) {
-    std::int64_t gpus = terms_.gpus - left_;
-    double drawn = node_watts(gpus);
-    for (std::size_t i = 0; i < jobs_.size(); ++i) drawn += watts(i, best_[i]);
-    while (drawn > terms_.cap_watts) {
-      double least = std::numeric_limits<double>::infinity();
-      std::size_t job = 0;
-      int option = kNoOption;
-      double saved_then = 0;
-      bool is_found = false;
-      for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        if (best_[i] == kNoOption) continue;
-        for (int k = kNoOption; k < static_cast<int>(of(i).size()); ++k) {
-          const std::int64_t then = gpus + size(i, k) - size(i, best_[i]);
-          if (then > gpus) continue;
-          const double saved =
-              watts(i, best_[i]) - watts(i, k) + node_watts(gpus) - node_watts(then);
-          if (saved <= 1e-9) continue;
-          const auto value_of = [&](int at) {
-            return at == kNoOption
-                       ? 0
-                       : value(i, of(i)[static_cast<std::size_t>(at)], etas_[i], choice.gpu_price);
-          };
-          const double lost = (value_of(best_[i]) - value_of(k)) / saved;
-          if (lost < least) {
-            least = lost;
-            job = i;
-            option = k;
-            saved_then = saved;
-            is_found = true;
-          }
-        }
+  // One job on less than it has, or waiting.
+  struct Sacrifice {
+    std::size_t job = 0;
+    int option = kNoOption;
+  };
+
+  // What is worth least for each watt. Who must run is not made to wait.
+  std::optional<Sacrifice> least_sacrifice(std::int64_t gpus, double gpu_price) const {
+    std::optional<Sacrifice> found;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (best_[i] == kNoOption) continue;
+      const auto value_of = [&](int at) {
+        return at == kNoOption ? 0
+                               : value(of(i)[static_cast<std::size_t>(at)], etas_[i], gpu_price);
+      };
+      const int first = jobs_[i].must_run ? 0 : kNoOption;
+      for (int k = first; k < static_cast<int>(of(i).size()); ++k) {
+        const std::int64_t then = gpus + size(i, k) - size(i, best_[i]);
+        if (then > gpus) continue;
+        const double saved = watts(i, best_[i]) - watts(i, k) + node_watts(gpus) - node_watts(then);
+        if (saved <= kLeastSaving) continue;
+        const double lost = (value_of(best_[i]) - value_of(k)) / saved;
+        if (lost >= least) continue;
+        least = lost;
+        found = {i, k};
       }
-      if (!is_found) return;  // what is left runs because it must
-      gpus += size(job, option) - size(job, best_[job]);
-      best_[job] = option;
-      drawn -= saved_then;
+    }
+    return found;
+  }
+
+  // Gives up what is worth least for each watt until the site draws no more than it may. Where no
+  // single job saves anything, whoever is last in the order waits: that is who must run only when
+  // nobody else is left, for a cap is a cap.
+  void keep_below_cap(const PriceChoice& choice) {
+    while (packed_watts(jobs_, best_, terms_) > *terms_.cap_watts) {
+      const std::int64_t gpus = terms_.gpus - left_;
+      auto given_up = least_sacrifice(gpus, choice.gpu_price);
+      if (!given_up) {
+        const auto last = std::find_if(choice.order.rbegin(), choice.order.rend(),
+                                       [&](std::size_t i) { return best_[i] != kNoOption; });
+        if (last == choice.order.rend()) return;  // nothing runs
+        given_up = {*last, kNoOption};
+      }
+      left_ += size(given_up->job, best_[given_up->job]) - size(given_up->job, given_up->option);
+      best_[given_up->job] = given_up->option;
     }
   }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct PriceTerms {
   std::int32_t gpus_per_node = 1;
   double node_watts = 0;  // of a node that is awake; with the site's overhead, as all here
   double idle_watts = 0;  // of a GPU without a job, on such a node
-  double cap_watts = 0;   // 0: none
+  std::optional<double> cap_watts{};     // of these jobs and their nodes
   const SupplySeries* supply = nullptr;  // required where price is not 0
   Time now;
 };
@@ -43,6 +44,7 @@ struct PriceChoice {
   double gpu_price = 0;            // seconds per GPU and second
 };
 
+// Under a cap everybody may be made to wait; who must run, last.
 PriceChoice choose_by_price(std::span<const PricedJob> jobs, const PriceTerms& terms);
 
 // What the chosen configurations draw if jobs stand as close as they can.
