@@ -9,12 +9,17 @@ namespace {
 
 constexpr double kJoulesPerKwh = 3.6e6;
 
-double table_watts(const PowerTable& table, std::uint32_t gpus, std::int32_t clock_permille) {
+std::int64_t table_milliwatts(const PowerTable& table, std::uint32_t gpus,
+                              std::int32_t clock_permille) {
   for (const PowerPoint& point : table) {
     if (point.gpus == static_cast<std::int32_t>(gpus) && point.clock_permille == clock_permille)
-      return static_cast<double>(point.milliwatts) / 1000;
+      return point.milliwatts;
   }
   return 0;
+}
+
+double to_watts(std::int64_t milliwatts) {
+  return static_cast<double>(milliwatts) / 1000;
 }
 
 }  // namespace
@@ -25,23 +30,22 @@ EnergyMeter::EnergyMeter(std::vector<Pool> pools, SupplySeries supply, Time begi
     Occupancy empty;
     empty.busy.assign(pool.gpus.size(), 0);
     for (std::size_t node = 0; node < pool.gpus.size(); ++node)
-      empty.nodes_watts += node_watts(pool, node, 0);
+      empty.nodes_milliwatts += node_milliwatts(pool, node, 0);
     occupancies_.push_back(std::move(empty));
   }
   note(begin);
 }
 
-double EnergyMeter::node_watts(const Pool& pool, std::size_t node, std::int32_t busy) const {
-  const std::int64_t milliwatts =
-      busy == 0 ? pool.book.asleep_milliwatts
-                : pool.book.node_milliwatts + (pool.gpus[node] - busy) * pool.book.idle_milliwatts;
-  return static_cast<double>(milliwatts) / 1000;
+std::int64_t EnergyMeter::node_milliwatts(const Pool& pool, std::size_t node, std::int32_t busy) {
+  return busy == 0
+             ? pool.book.asleep_milliwatts
+             : pool.book.node_milliwatts + (pool.gpus[node] - busy) * pool.book.idle_milliwatts;
 }
 
 double EnergyMeter::watts() const {
   double sum = 0;
   for (std::size_t i = 0; i < pools_.size(); ++i) {
-    sum += (occupancies_[i].jobs_watts + occupancies_[i].nodes_watts) *
+    sum += to_watts(occupancies_[i].jobs_milliwatts + occupancies_[i].nodes_milliwatts) *
            pools_[i].book.overhead_permille / 1000;
   }
   return sum;
@@ -54,7 +58,7 @@ void EnergyMeter::advance(Time at) {
   outcome_.units += emitted(supply_, drawn, since_, at);
   outcome_.site_kwh += drawn * seconds / kJoulesPerKwh;
   for (const Occupancy& pool : occupancies_)
-    outcome_.jobs_kwh += pool.jobs_watts * seconds / kJoulesPerKwh;
+    outcome_.jobs_kwh += to_watts(pool.jobs_milliwatts) * seconds / kJoulesPerKwh;
   since_ = at;
 }
 
@@ -73,18 +77,18 @@ void EnergyMeter::occupy(Holding& holding, std::int32_t sign) {
   for (std::uint32_t at = holding.block.first; at < holding.block.end();) {
     const std::uint32_t node = at / pool.stride;
     const std::uint32_t until = std::min(holding.block.end(), (node + 1) * pool.stride);
-    occupancy.nodes_watts -= node_watts(pool, node, occupancy.busy[node]);
+    occupancy.nodes_milliwatts -= node_milliwatts(pool, node, occupancy.busy[node]);
     occupancy.busy[node] += sign * static_cast<std::int32_t>(until - at);
-    occupancy.nodes_watts += node_watts(pool, node, occupancy.busy[node]);
+    occupancy.nodes_milliwatts += node_milliwatts(pool, node, occupancy.busy[node]);
     at = until;
   }
 }
 
-void EnergyMeter::set_watts(Time at, Holding& holding, double watts) {
-  holding.units += emitted(supply_, holding.watts, holding.since, at);
+void EnergyMeter::set_power(Time at, Holding& holding, std::int64_t milliwatts) {
+  holding.units += emitted(supply_, to_watts(holding.milliwatts), holding.since, at);
   holding.since = at;
-  occupancies_[holding.pool].jobs_watts += watts - holding.watts;
-  holding.watts = watts;
+  occupancies_[holding.pool].jobs_milliwatts += milliwatts - holding.milliwatts;
+  holding.milliwatts = milliwatts;
 }
 
 void EnergyMeter::hold(Time at, std::size_t pool, JobId job, const CurveKey& kind, GpuBlock block) {
@@ -100,10 +104,10 @@ void EnergyMeter::hold(Time at, std::size_t pool, JobId job, const CurveKey& kin
   holding.block = block;
   holding.clock_permille = kFullClock;
   occupy(holding, 1);
-  set_watts(at, holding,
+  set_power(at, holding,
             holding.table == nullptr || block.is_none()
                 ? 0
-                : table_watts(*holding.table, block.size, kFullClock));
+                : table_milliwatts(*holding.table, block.size, kFullClock));
   note(at);
 }
 
@@ -112,7 +116,7 @@ void EnergyMeter::set_clock(Time at, JobId job, std::int32_t clock_permille) {
   advance(at);
   holding.clock_permille = clock_permille;
   if (holding.table != nullptr && !holding.block.is_none())
-    set_watts(at, holding, table_watts(*holding.table, holding.block.size, clock_permille));
+    set_power(at, holding, table_milliwatts(*holding.table, holding.block.size, clock_permille));
   note(at);
 }
 
@@ -122,7 +126,7 @@ void EnergyMeter::release(Time at, JobId job) {
   advance(at);
   occupy(found->second, -1);
   found->second.block = kNoGpus;
-  set_watts(at, found->second, 0);
+  set_power(at, found->second, 0);
   note(at);
 }
 

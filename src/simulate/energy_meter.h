@@ -54,19 +54,20 @@ class EnergyMeter {
     const PowerTable* table = nullptr;
     GpuBlock block;
     std::int32_t clock_permille = kFullClock;
-    double watts = 0;
+    std::int64_t milliwatts = 0;
     double units = 0;
     Time since;
   };
   struct Occupancy {
     std::vector<std::int32_t> busy;  // GPUs of each node
-    double jobs_watts = 0;
-    double nodes_watts = 0;
+    // Whole numbers: what comes and goes leaves nothing behind.
+    std::int64_t jobs_milliwatts = 0;
+    std::int64_t nodes_milliwatts = 0;
   };
   void advance(Time at);
   void occupy(Holding& holding, std::int32_t sign);
-  void set_watts(Time at, Holding& holding, double watts);
-  double node_watts(const Pool& pool, std::size_t node, std::int32_t busy) const;
+  void set_power(Time at, Holding& holding, std::int64_t milliwatts);
+  static std::int64_t node_milliwatts(const Pool& pool, std::size_t node, std::int32_t busy);
   void note(Time at);
 
   std::vector<Pool> pools_;

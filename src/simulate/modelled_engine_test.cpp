@@ -155,6 +155,56 @@ TEST_F(Engine, NothingIsLostBeforeTheRanksAreReady) {
   EXPECT_EQ(done(3), 0);
 }
 
+TEST_F(Engine, AnotherClockMovesTheEndAndCostsNothing) {
+  give(0, {0, 1});  // would end at 105
+  engine.set_clock(second(25), {kJob, 500, 500'000});
+  EXPECT_EQ(done(25), 200);
+  EXPECT_EQ(done(35), 250);
+  EXPECT_EQ(finish(), second(25 + 160));
+  EXPECT_EQ(engine.rescales(), 1);
+}
+
+TEST_F(Engine, AnEndThatWasPlannedForAnotherClockIsNotHeardOf) {
+  give(0, {0, 1});
+  engine.set_clock(second(25), {kJob, 500, 500'000});
+  engine.set_clock(second(45), {kJob, 1000, 1'000'000});  // 300 done, 70 s to go
+  EXPECT_EQ(engine.take_next().at, second(5));            // its ranks are ready
+  EXPECT_EQ(engine.next_at(), second(45 + 70));
+  EXPECT_TRUE(engine.take_next().is_finish);
+  EXPECT_EQ(engine.next_at(), Time::max());
+}
+
+TEST_F(Engine, AClockSetWhileAJobPaysHoldsFromItsFirstIterationOn) {
+  give(0, {0, 1});
+  engine.set_clock(second(2), {kJob, 500, 500'000});
+  EXPECT_EQ(done(5), 0);
+  EXPECT_EQ(done(7), 10);
+  EXPECT_EQ(finish(), second(5 + 200));
+}
+
+TEST_F(Engine, WhoseGpusChangeRunsAtTheFullClock) {
+  give(0, {0, 1});
+  engine.set_clock(second(5), {kJob, 500, 500'000});
+  give(25, {0, 2});  // 100 done; ready at 33
+  EXPECT_EQ(done(43), 250);
+}
+
+TEST_F(Engine, AClockSetWithoutGpusChangesNothing) {
+  give(0, {0, 1});
+  give(25, kNoGpus);
+  engine.set_clock(second(30), {kJob, 500, 500'000});
+  EXPECT_EQ(engine.next_at(), Time::max());
+  EXPECT_EQ(done(100), 200);
+}
+
+TEST_F(Engine, AJobOffItsCurveIsSoAtEveryClock) {
+  const JobId slow{2};
+  engine.add(slow, a_curve(), work_of_iterations(900), 900);
+  give(0, {0, 1}, slow);
+  engine.set_clock(second(0), {slow, 500, 500'000});
+  EXPECT_EQ(engine.done_at(slow, second(15)), work_of_iterations(45));
+}
+
 TEST_F(Engine, CountsTheGpuTimeItHandedOutAlsoWhileAJobPays) {
   give(0, {0, 1});
   give(20, {0, 2});
