@@ -28,6 +28,10 @@ check() {
   local series=$data/carbon/intensity/${region}_2020_2021.csv.gz cap=()
   for word in "$@"; do [[ $word == cap=* ]] && cap=(--cap-watts "${word#cap=}"); done
   "$program" "$policy" 16x8xA100 "$jobs" "$curves" "$series" "$day" "$folder/run.jsonl" "$@" >"$folder/run.json"
+  if ! grep -q '"missed_after_admission":0,' "$folder/run.json"; then
+    echo "$policy $*: broke a promise"
+    failures=$((failures + 1))
+  fi
   printf '%s %s %s %s: ' "$region" "$day" "$policy" "$*"
   PYTHONDONTWRITEBYTECODE=1 tools/check_energy.py --log "$folder/run.jsonl" --jobs "$jobs" --curves "$curves" \
     --intensity "$series" --day "$day" --expect "$folder/run.json" "${cap[@]}" || failures=$((failures + 1))

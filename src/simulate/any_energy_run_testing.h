@@ -15,7 +15,7 @@
 #include "formats/cluster_shorthand.h"
 #include "simulate/training_run.h"
 
-namespace weir::simulate::testing {
+namespace weir::simulate {
 
 struct EnergyCase {
   Cluster cluster;
@@ -117,4 +117,4 @@ inline std::vector<Record> decisions_of(EnergyCase& made) {
   return records;
 }
 
-}  // namespace weir::simulate::testing
+}  // namespace weir::simulate

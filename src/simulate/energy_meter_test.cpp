@@ -10,15 +10,12 @@
 namespace weir::simulate {
 namespace {
 
-using testing::an_energy_case;
-using testing::EnergyCase;
-
-Time second(std::int64_t number) {
+Time metered_second(std::int64_t number) {
   return Time{from_seconds(number)};
 }
 
-const CurveKey kKind{"m", 1};
-const JobId kJob{1};
+const CurveKey kMeteredKind{"m", 1};
+const JobId kMeteredJob{1};
 
 // Two nodes of two; 100 W for each GPU with a job, 40 W at half the clock. A watt costs a unit each
 // second in the first hour, two in the second.
@@ -28,26 +25,28 @@ EnergyMeter a_meter() {
                  .node_milliwatts = 300'000,
                  .asleep_milliwatts = 5'000,
                  .overhead_permille = 1500,
-                 .tables = {{kKind,
+                 .tables = {{kMeteredKind,
                              {{1, 500, IterationRate{6}, 40'000},
                               {1, 1000, IterationRate{10}, 100'000},
                               {4, 1000, IterationRate{30}, 400'000}}}}};
-  return {
-      {{book, {2, 2}, 2}}, SupplySeries{Time{}, std::chrono::hours{1}, {3.6e6, 7.2e6}}, second(0)};
+  return {{{book, {2, 2}, 2}},
+          SupplySeries{Time{}, std::chrono::hours{1}, {3.6e6, 7.2e6}},
+          metered_second(0)};
 }
 
 TEST(EnergyMeter, CountsJobsNodesIdleGpusAndTheSite) {
   EnergyMeter meter = a_meter();
   EXPECT_DOUBLE_EQ(meter.watts(), 10 * 1.5);
-  meter.hold(second(10), 0, kJob, kKind, {0, 1});
+  meter.hold(metered_second(10), 0, kMeteredJob, kMeteredKind, {0, 1});
   EXPECT_DOUBLE_EQ(meter.watts(), (100 + 300 + 10 + 5) * 1.5);
-  meter.set_clock(second(20), kJob, 500);
+  meter.set_clock(metered_second(20), kMeteredJob, 500);
   EXPECT_DOUBLE_EQ(meter.watts(), (40 + 300 + 10 + 5) * 1.5);
-  meter.hold(second(30), 0, kJob, kKind, {0, 4});  // at the full clock again, on both nodes
+  meter.hold(metered_second(30), 0, kMeteredJob, kMeteredKind,
+             {0, 4});  // at the full clock again, on both nodes
   EXPECT_DOUBLE_EQ(meter.watts(), (400 + 600) * 1.5);
-  meter.release(second(40), kJob);
+  meter.release(metered_second(40), kMeteredJob);
   EXPECT_DOUBLE_EQ(meter.watts(), 10 * 1.5);
-  const EnergyOutcome outcome = meter.outcome(second(40));
+  const EnergyOutcome outcome = meter.outcome(metered_second(40));
   EXPECT_NEAR(outcome.units, (10 + 415 + 355 + 1000) * 1.5 * 10, 1e-9);
   EXPECT_NEAR(outcome.site_kwh, (10 + 415 + 355 + 1000) * 1.5 * 10 / 3.6e6, 1e-12);
   EXPECT_NEAR(outcome.jobs_kwh, (100 + 40 + 400) * 10 / 3.6e6, 1e-12);
@@ -56,27 +55,28 @@ TEST(EnergyMeter, CountsJobsNodesIdleGpusAndTheSite) {
 
 TEST(EnergyMeter, FollowsTheSupplyOverTheHour) {
   EnergyMeter meter = a_meter();
-  meter.hold(second(3500), 0, kJob, kKind, {0, 1});
+  meter.hold(metered_second(3500), 0, kMeteredJob, kMeteredKind, {0, 1});
   const double before = 15 * 3500;
-  EXPECT_NEAR(meter.outcome(second(3800)).units, before + 415 * 1.5 * (100 + 200 * 2), 1e-6);
+  EXPECT_NEAR(meter.outcome(metered_second(3800)).units, before + 415 * 1.5 * (100 + 200 * 2),
+              1e-6);
 }
 
 TEST(EnergyMeter, AJobsOwnUnitsAreThoseOfItsGpus) {
   EnergyMeter meter = a_meter();
-  meter.hold(second(0), 0, kJob, kKind, {0, 1});
-  meter.set_clock(second(100), kJob, 500);
-  meter.release(second(300), kJob);
-  EXPECT_NEAR(meter.units_of(kJob), 100 * 100 + 40 * 200, 1e-9);
+  meter.hold(metered_second(0), 0, kMeteredJob, kMeteredKind, {0, 1});
+  meter.set_clock(metered_second(100), kMeteredJob, 500);
+  meter.release(metered_second(300), kMeteredJob);
+  EXPECT_NEAR(meter.units_of(kMeteredJob), 100 * 100 + 40 * 200, 1e-9);
 }
 
 TEST(EnergyMeter, TheTraceHasOneStepForEachInstant) {
   EnergyMeter meter = a_meter();
-  meter.hold(second(10), 0, kJob, kKind, {0, 4});
-  meter.set_clock(second(10), kJob, 1000);
-  meter.hold(second(10), 0, kJob, kKind, {0, 1});
-  const EnergyOutcome outcome = meter.outcome(second(20));
+  meter.hold(metered_second(10), 0, kMeteredJob, kMeteredKind, {0, 4});
+  meter.set_clock(metered_second(10), kMeteredJob, 1000);
+  meter.hold(metered_second(10), 0, kMeteredJob, kMeteredKind, {0, 1});
+  const EnergyOutcome outcome = meter.outcome(metered_second(20));
   ASSERT_EQ(outcome.trace.size(), 2U);
-  EXPECT_EQ(outcome.trace[1].at, second(10));
+  EXPECT_EQ(outcome.trace[1].at, metered_second(10));
   EXPECT_DOUBLE_EQ(outcome.trace[1].watts, 415 * 1.5);
 }
 

@@ -11,10 +11,6 @@
 namespace weir::simulate {
 namespace {
 
-using testing::an_energy_case;
-using testing::decisions_of;
-using testing::EnergyCase;
-
 template <class Check>
 void for_any_green_run(const char* what, bool has_deadlines, Check check) {
   EXPECT_TRUE(rc::check(what, [&] {

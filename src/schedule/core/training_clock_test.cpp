@@ -12,7 +12,7 @@ namespace {
 using namespace weir::schedule::testing;
 
 // A start costs 2 s and 3 s per doubling: 5 s on one GPU, where it does 10 iterations a second.
-struct OneJob {
+struct OneClockedJob {
   PoolUnderTest pool{1, 4, {from_seconds(2), from_seconds(3)}};
   JobId id = pool.add_unpromised(a_training_job().curve({{1, 10}, {2, 18}}).iterations(1000));
   TrainingState state = pool.copy_of_state();
@@ -25,7 +25,7 @@ struct OneJob {
 };
 
 TEST(TrainingClock, AJobGoesOnAtThatMuchOfItsRate) {
-  OneJob job;
+  OneClockedJob job;
   job.tell(0, JobResized{job.id, 1, {0, 1}});  // makes progress from second 5 on
   job.tell(15, ClockSet{job.id, 500, 600'000});
   EXPECT_EQ(job.left(15), work_of_iterations(900));
@@ -35,7 +35,7 @@ TEST(TrainingClock, AJobGoesOnAtThatMuchOfItsRate) {
 }
 
 TEST(TrainingClock, AClockSetBeforeTheRanksAreReadyCostsNothing) {
-  OneJob job;
+  OneClockedJob job;
   job.tell(0, JobResized{job.id, 1, {0, 1}});
   job.tell(0, ClockSet{job.id, 500, 600'000});
   job.tell(3, ClockSet{job.id, 500, 500'000});
@@ -44,7 +44,7 @@ TEST(TrainingClock, AClockSetBeforeTheRanksAreReadyCostsNothing) {
 }
 
 TEST(TrainingClock, AJobWhoseGpusChangeBeginsAtTheFullClock) {
-  OneJob job;
+  OneClockedJob job;
   job.tell(0, JobResized{job.id, 1, {0, 1}});
   job.tell(0, ClockSet{job.id, 500, 600'000});
   job.tell(15, JobResized{job.id, 2, {0, 2}});  // ready at 23
@@ -57,10 +57,10 @@ TEST(TrainingClock, AJobWhoseGpusChangeBeginsAtTheFullClock) {
 // however often the clock is set.
 TEST(TrainingClock, SettingTheSameClockAgainChangesNothing) {
   EXPECT_TRUE(rc::check("again", [] {
-    OneJob often;
-    OneJob once;
+    OneClockedJob often;
+    OneClockedJob once;
     const auto millionths = between<std::int64_t>(1, 1'000'001);
-    for (OneJob* job : {&often, &once}) {
+    for (OneClockedJob* job : {&often, &once}) {
       job->tell(0, JobResized{job->id, 1, {0, 1}});
       job->tell(7, ClockSet{job->id, 700, millionths});
     }

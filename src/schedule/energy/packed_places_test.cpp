@@ -13,19 +13,19 @@ using namespace weir::schedule::testing;
 
 using Blocks = std::vector<GpuBlock>;
 
-NodeRow nodes_of(std::uint32_t stride, const std::vector<bool>& is_awake) {
+NodeRow row_of_nodes(std::uint32_t stride, const std::vector<bool>& is_awake) {
   return {stride, is_awake};
 }
 
 TEST(PackedPlaces, EmptiesTheNodeThatHasLeastToMove) {
   const std::vector<PackedWish> wishes{{{0, 1}, 1}, {{4, 2}, 2}};
-  EXPECT_EQ(places_on_few_nodes(wishes, BlockMap{8}, nodes_of(4, {false, false})),
+  EXPECT_EQ(places_on_few_nodes(wishes, BlockMap{8}, row_of_nodes(4, {false, false})),
             (Blocks{{6, 1}, {4, 2}}));
 }
 
 TEST(PackedPlaces, WhoMayNotBeMovedStaysAndTheOtherComes) {
   const std::vector<PackedWish> wishes{{{0, 1}, 1, false}, {{4, 2}, 2}};
-  EXPECT_EQ(places_on_few_nodes(wishes, BlockMap{8}, nodes_of(4, {false, false})),
+  EXPECT_EQ(places_on_few_nodes(wishes, BlockMap{8}, row_of_nodes(4, {false, false})),
             (Blocks{{0, 1}, {2, 2}}));
 }
 
@@ -33,7 +33,7 @@ TEST(PackedPlaces, JoinsPromisesOnTheirNodes) {
   BlockMap closed{8};
   closed.take({4, 2});
   const std::vector<PackedWish> wishes{{{0, 2}, 2}};
-  EXPECT_EQ(places_on_few_nodes(wishes, closed, nodes_of(4, {false, true})), (Blocks{{6, 2}}));
+  EXPECT_EQ(places_on_few_nodes(wishes, closed, row_of_nodes(4, {false, true})), (Blocks{{6, 2}}));
 }
 
 // Three GPUs in a row of four: the fourth place is closed and keeps nobody awake.
@@ -42,7 +42,7 @@ TEST(PackedPlaces, APlaceWithoutAGpuKeepsNoNodeAwake) {
   closed.take({3, 1});
   closed.take({7, 1});
   const std::vector<PackedWish> wishes{{{0, 1}, 1}, {{4, 1}, 1}};
-  const Blocks blocks = places_on_few_nodes(wishes, closed, nodes_of(4, {false, false}));
+  const Blocks blocks = places_on_few_nodes(wishes, closed, row_of_nodes(4, {false, false}));
   EXPECT_EQ(blocks[0].first / 4, blocks[1].first / 4);
 }
 

@@ -11,14 +11,14 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-constexpr PoolPower kPower{.pool = PoolIndex{0},
-                           .idle_milliwatts = 55'000,
-                           .node_milliwatts = 800'000,
-                           .asleep_milliwatts = 7'000,
-                           .overhead_permille = 1200};
+constexpr PoolPower kPowerOfPool{.pool = PoolIndex{0},
+                                 .idle_milliwatts = 55'000,
+                                 .node_milliwatts = 800'000,
+                                 .asleep_milliwatts = 7'000,
+                                 .overhead_permille = 1200};
 
 // 100 W for each GPU at the full clock, 40 W at half.
-PowerTable a_table() {
+PowerTable table_of_two_clocks() {
   PowerTable table;
   for (const std::int32_t gpus : {1, 2, 4, 8}) {
     table.push_back({gpus, 500, per_second(6 * gpus), gpus * 40'000});
@@ -36,13 +36,13 @@ struct PoweredPool {
   void begin(std::vector<double> per_kwh = {3.6e6}) {
     state = pool.copy_of_state();
     EnergyTerms terms;
-    terms.pools = {kPower};
+    terms.pools = {kPowerOfPool};
     state.energy.terms = std::make_shared<const EnergyTerms>(terms);
     state.energy.supply =
         std::make_shared<const SupplySeries>(Time{}, std::chrono::hours{1}, std::move(per_kwh));
     for (const JobId id : state.pools.front().active)
       state.pools.front().power[state.job(id).spec->curve] =
-          std::make_shared<const PowerTable>(a_table());
+          std::make_shared<const PowerTable>(table_of_two_clocks());
   }
   JobId add() {
     return pool.add_unpromised(

@@ -15,8 +15,8 @@ namespace {
 
 using namespace weir::schedule::testing;
 
-void for_any(const char* what, const InstanceSketch& sketch,
-             const std::function<void(PricedInstance&)>& check) {
+void for_any_instance(const char* what, const InstanceSketch& sketch,
+                      const std::function<void(PricedInstance&)>& check) {
   EXPECT_TRUE(rc::check(what, [&] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     PricedInstance made;
@@ -74,7 +74,7 @@ TEST(PriceChoice, KnowsThatANodeIsAwakeAsAWhole) {
 // --- whatever there is to choose from ---
 
 TEST(PriceChoice, GivesOutNoMoreGpusThanThereAre) {
-  for_any("gpus", {}, [](PricedInstance& made) {
+  for_any_instance("gpus", {}, [](PricedInstance& made) {
     const PriceChoice choice = made.choose();
     RC_ASSERT(choice.options.size() == made.jobs.size());
     RC_ASSERT(made.gpus_of(choice.options) <= made.terms.gpus);
@@ -83,7 +83,7 @@ TEST(PriceChoice, GivesOutNoMoreGpusThanThereAre) {
 }
 
 TEST(PriceChoice, WhoMayNotWaitRunsIfAnythingIsLeft) {
-  for_any("must run", {.one_in_must_run = 2}, [](PricedInstance& made) {
+  for_any_instance("must run", {.one_in_must_run = 2}, [](PricedInstance& made) {
     const PriceChoice choice = made.choose();
     bool all_run = true;
     for (std::size_t i = 0; i < made.jobs.size(); ++i)
@@ -99,7 +99,7 @@ TEST(PriceChoice, WhoMayNotWaitRunsIfAnythingIsLeft) {
 }
 
 TEST(PriceChoice, WithoutAPriceTheSupplyDoesNotMatter) {
-  for_any("price 0", {}, [](PricedInstance& made) {
+  for_any_instance("price 0", {}, [](PricedInstance& made) {
     made.terms.price = 0;
     const PriceChoice with = made.choose();
     made.terms.supply = nullptr;
@@ -112,7 +112,7 @@ TEST(PriceChoice, WithoutAPriceTheSupplyDoesNotMatter) {
 
 // Powers of two, so that nothing is rounded differently.
 TEST(PriceChoice, TwiceTheUnitsAtHalfThePriceIsTheSame) {
-  for_any("scale", {}, [](PricedInstance& made) {
+  for_any_instance("scale", {}, [](PricedInstance& made) {
     const PriceChoice before = made.choose();
     const double by = *rc::gen::element(0.125, 0.5, 2.0, 64.0);
     std::vector<double> values = made.supply.values();
@@ -126,7 +126,7 @@ TEST(PriceChoice, TwiceTheUnitsAtHalfThePriceIsTheSame) {
 }
 
 TEST(PriceChoice, AConstantSupplyIsAPriceOfEnergy) {
-  for_any("constant", {.is_constant = true}, [](PricedInstance& made) {
+  for_any_instance("constant", {.is_constant = true}, [](PricedInstance& made) {
     const PriceChoice hourly = made.choose();
     made.supply = SupplySeries{Time{}, std::chrono::hours{1}, {made.supply.values().front()}};
     made.terms.now = Time{};
@@ -135,21 +135,22 @@ TEST(PriceChoice, AConstantSupplyIsAPriceOfEnergy) {
 }
 
 TEST(PriceChoice, AnOptionWorseThanAnotherInEveryRespectChangesNothing) {
-  for_any("dominated", {.has_nodes = false, .is_constant = true}, [](PricedInstance& made) {
-    const PriceChoice before = made.choose();
-    for (PricedOptions& options : made.options) {
-      PricedOption worse = *rc::gen::elementOf(options);
-      worse.gpus += *rc::gen::inRange(0, 3);
-      worse.watts += *rc::gen::inRange(0, 100);
-      worse.rate *= 0.9;
-      options.push_back(worse);  // the others keep their places
-    }
-    RC_ASSERT(before.options == made.choose().options);
-  });
+  for_any_instance("dominated", {.has_nodes = false, .is_constant = true},
+                   [](PricedInstance& made) {
+                     const PriceChoice before = made.choose();
+                     for (PricedOptions& options : made.options) {
+                       PricedOption worse = *rc::gen::elementOf(options);
+                       worse.gpus += *rc::gen::inRange(0, 3);
+                       worse.watts += *rc::gen::inRange(0, 100);
+                       worse.rate *= 0.9;
+                       options.push_back(worse);  // the others keep their places
+                     }
+                     RC_ASSERT(before.options == made.choose().options);
+                   });
 }
 
 TEST(PriceChoice, NobodyIsSlowerThanTheSlowestClockOfItsTable) {
-  for_any("clock", {}, [](PricedInstance& made) {
+  for_any_instance("clock", {}, [](PricedInstance& made) {
     const PriceChoice choice = made.choose();
     for (std::size_t i = 0; i < made.jobs.size(); ++i) {
       if (choice.options[i] == kNoOption) continue;
@@ -176,7 +177,7 @@ double watts_by_hand(const PricedInstance& made, const std::vector<int>& chosen)
 }
 
 TEST(PriceChoice, PackedWattsAreThoseOfNodesFilledOneByOne) {
-  for_any("packed", {}, [](PricedInstance& made) {
+  for_any_instance("packed", {}, [](PricedInstance& made) {
     const PriceChoice choice = made.choose();
     const double expected = watts_by_hand(made, choice.options);
     RC_ASSERT(std::abs(packed_watts(made.jobs, choice.options, made.terms) - expected) <=
@@ -186,7 +187,7 @@ TEST(PriceChoice, PackedWattsAreThoseOfNodesFilledOneByOne) {
 
 // The feeder does not care who has waited for how long.
 TEST(PriceChoice, TheCapIsNeverExceededAlsoByWhoMayNotWait) {
-  for_any("cap", {.one_in_must_run = 2}, [](PricedInstance& made) {
+  for_any_instance("cap", {.one_in_must_run = 2}, [](PricedInstance& made) {
     const double uncapped = packed_watts(made.jobs, made.choose().options, made.terms);
     made.terms.cap_watts = uncapped * *rc::gen::element(0.01, 0.3, 0.6, 0.9, 0.99, 1.5);
     RC_PRE(uncapped > 0);
@@ -197,7 +198,7 @@ TEST(PriceChoice, TheCapIsNeverExceededAlsoByWhoMayNotWait) {
 }
 
 TEST(PriceChoice, ACapThatIsHighEnoughChangesNothing) {
-  for_any("slack cap", {}, [](PricedInstance& made) {
+  for_any_instance("slack cap", {}, [](PricedInstance& made) {
     const PriceChoice before = made.choose();
     made.terms.cap_watts = packed_watts(made.jobs, before.options, made.terms) + 1;
     RC_ASSERT(before.options == made.choose().options);
@@ -205,21 +206,22 @@ TEST(PriceChoice, ACapThatIsHighEnoughChangesNothing) {
 }
 
 TEST(PriceChoice, UnderACapWhoMayNotWaitWaitsLast) {
-  for_any("who waits", {.has_nodes = false, .one_in_must_run = 2}, [](PricedInstance& made) {
-    const PriceChoice uncapped = made.choose();
-    made.terms.cap_watts =
-        packed_watts(made.jobs, uncapped.options, made.terms) * *rc::gen::element(0.1, 0.4, 0.8);
-    const PriceChoice choice = made.choose();
-    bool is_anyone_kept_waiting = false;
-    bool does_another_run = false;
-    for (std::size_t i = 0; i < made.jobs.size(); ++i) {
-      const bool runs = choice.options[i] != kNoOption;
-      if (made.jobs[i].must_run && !runs && uncapped.options[i] != kNoOption)
-        is_anyone_kept_waiting = true;
-      if (!made.jobs[i].must_run && runs) does_another_run = true;
-    }
-    RC_ASSERT(!(is_anyone_kept_waiting && does_another_run));
-  });
+  for_any_instance("who waits", {.has_nodes = false, .one_in_must_run = 2},
+                   [](PricedInstance& made) {
+                     const PriceChoice uncapped = made.choose();
+                     made.terms.cap_watts = packed_watts(made.jobs, uncapped.options, made.terms) *
+                                            *rc::gen::element(0.1, 0.4, 0.8);
+                     const PriceChoice choice = made.choose();
+                     bool is_anyone_kept_waiting = false;
+                     bool does_another_run = false;
+                     for (std::size_t i = 0; i < made.jobs.size(); ++i) {
+                       const bool runs = choice.options[i] != kNoOption;
+                       if (made.jobs[i].must_run && !runs && uncapped.options[i] != kNoOption)
+                         is_anyone_kept_waiting = true;
+                       if (!made.jobs[i].must_run && runs) does_another_run = true;
+                     }
+                     RC_ASSERT(!(is_anyone_kept_waiting && does_another_run));
+                   });
 }
 
 // Light jobs on idle GPUs: stopping one of them saves nothing, stopping all lets the node sleep.
@@ -243,12 +245,12 @@ TEST(PriceChoice, TheCapHoldsWhereStoppingASingleJobSavesNothing) {
 // has it, because a faster job also gives its GPUs back earlier. Where GPUs are short and energy is
 // dear it therefore prefers higher clocks; how often that makes more than a tenth is counted.
 
-struct Costs {
+struct RelativeCosts {
   std::vector<std::vector<double>> relative;  // w_i c_ik
 };
 
-Costs relative_costs(const PricedInstance& made) {
-  Costs costs;
+RelativeCosts relative_costs(const PricedInstance& made) {
+  RelativeCosts costs;
   for (const PricedOptions& options : made.options) {
     std::vector<double> of_job;
     double least = std::numeric_limits<double>::infinity();
@@ -263,7 +265,7 @@ Costs relative_costs(const PricedInstance& made) {
   return costs;
 }
 
-double cost_of(const Costs& costs, const std::vector<int>& chosen) {
+double cost_of(const RelativeCosts& costs, const std::vector<int>& chosen) {
   double sum = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i)
     sum += chosen[i] == kNoOption ? std::numeric_limits<double>::infinity()
@@ -272,7 +274,7 @@ double cost_of(const Costs& costs, const std::vector<int>& chosen) {
 }
 
 // Every combination that can be had.
-double best_by_enumeration(const PricedInstance& made, const Costs& costs, std::size_t job,
+double best_by_enumeration(const PricedInstance& made, const RelativeCosts& costs, std::size_t job,
                            std::int32_t left) {
   if (job == made.jobs.size()) return 0;
   double best = std::numeric_limits<double>::infinity();
@@ -285,7 +287,7 @@ double best_by_enumeration(const PricedInstance& made, const Costs& costs, std::
   return best;
 }
 
-double dual_bound(const PricedInstance& made, const Costs& costs) {
+double dual_bound(const PricedInstance& made, const RelativeCosts& costs) {
   const auto at = [&](double gpu_price) {
     double sum = -gpu_price * made.terms.gpus;
     for (std::size_t i = 0; i < made.jobs.size(); ++i) {
@@ -320,7 +322,7 @@ Quality quality(const InstanceSketch& sketch, int instances, bool against_dual) 
   for (int seed = 0; seed < instances; ++seed) {
     PricedInstance made;
     make_instance(made, static_cast<std::uint64_t>(seed), sketch);
-    const Costs costs = relative_costs(made);
+    const RelativeCosts costs = relative_costs(made);
     const double chosen = cost_of(costs, made.choose().options);
     const double best = best_by_enumeration(made, costs, 0, made.terms.gpus);
     const double bound = against_dual ? dual_bound(made, costs) : best;
@@ -336,7 +338,7 @@ Quality quality(const InstanceSketch& sketch, int instances, bool against_dual) 
   return seen;
 }
 
-void print(const char* what, const Quality& seen) {
+void print_quality(const char* what, const Quality& seen) {
   std::cout << what << ": " << seen.instances << " instances, " << seen.optimal << " optimal, "
             << seen.above_a_tenth << " above 1.1 (of " << seen.bound_is_loose
             << " the best of all, too), the worst " << seen.worst << "\n";
@@ -351,7 +353,7 @@ TEST(PriceChoice, IsNearlyTheBestOfAllOnTinyInstances) {
                             .all_can_run = true,
                             .one_in_must_run = 0};
   const Quality seen = quality(tiny, 5000, false);
-  print("against the best by enumeration", seen);
+  print_quality("against the best by enumeration", seen);
   EXPECT_GE(seen.optimal, 4300);
   EXPECT_LE(seen.above_a_tenth, 125);
   EXPECT_LE(seen.worst, 1.4);
@@ -364,7 +366,7 @@ TEST(PriceChoice, IsWithinATenthOfTheDualBoundWithFewExceptions) {
                              .all_can_run = true,
                              .one_in_must_run = 0};
   const Quality seen = quality(small, 1000, true);
-  print("against the dual bound", seen);
+  print_quality("against the dual bound", seen);
   EXPECT_LE(seen.above_a_tenth, 85);
   EXPECT_LE(seen.worst, 1.3);
 }

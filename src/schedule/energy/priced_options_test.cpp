@@ -12,7 +12,7 @@ namespace {
 using namespace weir::schedule::testing;
 
 // Few values, so that many are alike.
-PowerTable any_table() {
+PowerTable any_power_points() {
   PowerTable table;
   for (int i = between(0, 20); i > 0; --i)
     table.push_back({between(1, 5), between(1, 4) * 250, per_second(between(1, 6)),
@@ -20,19 +20,19 @@ PowerTable any_table() {
   return table;
 }
 
-bool is_better(const PowerPoint& a, const PowerPoint& b) {
+bool is_better_point(const PowerPoint& a, const PowerPoint& b) {
   return a.gpus <= b.gpus && a.milliwatts <= b.milliwatts && a.rate >= b.rate &&
          (a.gpus < b.gpus || a.milliwatts < b.milliwatts || a.rate > b.rate);
 }
 
 TEST(PricedOptions, UndominatedPointsAreThoseThatNoneIsBetterThan) {
   EXPECT_TRUE(rc::check("undominated", [] {
-    const PowerTable table = any_table();
+    const PowerTable table = any_power_points();
     const PowerTable kept = undominated(table);
     for (const PowerPoint& point : table) {
       const bool is_dominated =
           std::any_of(table.begin(), table.end(),
-                      [&](const PowerPoint& other) { return is_better(other, point); });
+                      [&](const PowerPoint& other) { return is_better_point(other, point); });
       const auto same = [&](const PowerPoint& other) {
         return other.gpus == point.gpus && other.milliwatts == point.milliwatts &&
                other.rate == point.rate;
