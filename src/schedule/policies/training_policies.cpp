@@ -5,6 +5,7 @@
 #include <array>
 
 #include "schedule/policies/capped.h"
+#include "schedule/policies/carbon_scaler.h"
 #include "schedule/policies/chronus.h"
 #include "schedule/policies/edf.h"
 #include "schedule/policies/elasticflow.h"
@@ -15,6 +16,7 @@
 #include "schedule/policies/srtf.h"
 #include "schedule/policies/themis.h"
 #include "schedule/policies/tiresias.h"
+#include "schedule/policies/wait_awhile.h"
 #include "schedule/policies/weir_policy.h"
 
 namespace weir::schedule {
@@ -35,6 +37,8 @@ const PolluxPolicy kPollux;
 const GreenPolicy kGreen;
 const CappedElasticPolicy kCappedElastic;
 const CappedSrtfPolicy kCappedSrtf;
+const CarbonScalerPolicy kCarbonScaler;
+const WaitAwhilePolicy kWaitAwhile;
 
 constexpr std::string_view kElasticFlowPaper = "Gu et al., ASPLOS 2023";
 
@@ -69,6 +73,10 @@ const std::array kTrainingPolicies{
                       "weir, docs/models/energy.md", &kCappedElastic},
     TrainingPolicyRow{"srtf-capped", "Shortest first at the knee, sizes and clocks capped",
                       "weir, docs/models/energy.md", &kCappedSrtf},
+    TrainingPolicyRow{"carbon-scaler", "Each job larger in its cleaner hours, by its own plan",
+                      "Hanafy et al., SIGMETRICS 2024", &kCarbonScaler},
+    TrainingPolicyRow{"wait-awhile", "Each job only in the cleanest hours of its window",
+                      "Wiesner et al., Middleware 2021", &kWaitAwhile},
 };
 
 }  // namespace

@@ -37,10 +37,12 @@ struct Ablation {
 // What is still to be kept from being promised. GPUs of lost nodes come out of the reserve first.
 std::int32_t held_back(const PoolState& pool, const Reserve& reserve);
 
-// Of policies that save energy by a limit for all jobs.
+// Of policies that save energy by a limit for all jobs, or by letting them wait.
 struct EnergyCaps {
   std::int32_t gpus = 0;                     // of a job; 0: none
   std::int32_t clock_permille = kFullClock;  // of all GPUs
+  // Of a job's time at its fastest under these limits: within so much it is to be done.
+  std::int32_t stretch_permille = 2000;
 };
 
 struct TrainingConfig {
