@@ -103,7 +103,9 @@ CommandSpec simulate_spec() {
             .type = OptionType::text_list,
             .default_text = "all",
             .choices = policy_choices(),
-            .help = "Policies to compare; `weir policies` explains them. With --jobs those for "
+            .may_be_blended = true,
+            .help = "Policies to compare; `weir policies` explains them. Placement policies may be "
+                    "blended by weights: fgd:0.9+pwr:0.1. With --jobs those for "
                     "training jobs, by default weir; with --compare those of the file, by default "
                     "all for training jobs; otherwise placement policies."},
            {.name = "compare",

@@ -25,6 +25,7 @@
 #include "report/text_table.h"
 #include "schedule/core/cluster_layout.h"
 #include "schedule/place/policies.h"
+#include "schedule/place/policy_text.h"
 #include "simulate/arrival_plan.h"
 #include "simulate/inflation.h"
 #include "simulate/sweep.h"
@@ -59,8 +60,16 @@ std::optional<int> whole_percent(double load) {
 // The table's choices are those of tasks and of training jobs.
 void check_policies(const OptionValues& options, Diagnostics& mistakes) {
   for (const std::string& policy : options.texts("policy")) {
-    if (policy == "all" || schedule::find_placement_policy(policy) != nullptr) continue;
-    mistakes.add({{}, 0, "--policy", policy, "with --tasks a placement policy (`weir policies`)"});
+    if (policy == "all") continue;
+    const auto found = schedule::read_placement_policy(policy);
+    if (found) continue;
+    mistakes.add({{},
+                  0,
+                  "--policy",
+                  policy,
+                  schedule::looks_like_a_blend(policy)
+                      ? found.error()
+                      : "with --tasks a placement policy (`weir policies`)"});
   }
 }
 

@@ -154,6 +154,23 @@ TEST_F(SimulateCommand, RefusesAnUnknownPolicyAndNamesTheKnown) {
                  "did you mean fgd-plus?");
 }
 
+TEST_F(SimulateCommand, PlaysABlendOfPolicies) {
+  const Ran ran = simulate({"--nodes", nodes_, "--tasks", tasks_, "--policy", "fgd,fgd:0.9+pwr:0.1",
+                            "--seeds", "1", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["runs"][1]["policy"], "fgd:0.9+pwr:0.1");
+}
+
+TEST_F(SimulateCommand, RefusesABlendThatIsNone) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"fgd:0.9+", "a policy and its weight"}, {"fgd:0.9+pwrr:0.1", "\"pwrr\" is not among"},
+      {"fgd:1+pwr:0", "a weight above 0"},     {"fgd:1+pwr:-1", "a weight above 0"},
+      {"fgd:1", "two or more policies"},
+  };
+  for (const auto& [blend, message] : cases)
+    expect_refused(simulate({"--nodes", nodes_, "--tasks", tasks_, "--policy", blend}), message);
+}
+
 TEST_F(SimulateCommand, RefusesBadInputWithFileLineAndField) {
   struct Case {
     std::string name, content, message;

@@ -66,6 +66,7 @@ Appended append_integers(const OptionSpec& option, std::string_view text,
 
 bool is_choice(const OptionSpec& option, const std::string& word) {
   return option.choices.empty() ||
+         (option.may_be_blended && word.find_first_of(":+") != std::string::npos) ||
          std::find(option.choices.begin(), option.choices.end(), word) != option.choices.end();
 }
 

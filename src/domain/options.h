@@ -47,7 +47,9 @@ struct OptionSpec {
   std::optional<double> least{};
   std::optional<double> most{};
   std::vector<std::string> choices{};  // empty when any text will do
-  std::string help{};                  // one line
+  // Choices may also be joined with weights, "fgd:0.9+pwr:0.1"; the command checks such a text.
+  bool may_be_blended = false;
+  std::string help{};  // one line
   bool required = false;
   std::string short_name{};  // "f": also `-f`; one letter or none
   bool positional = false;   // given without its name: `weir trace describe FILE...`

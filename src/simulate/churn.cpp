@@ -6,7 +6,7 @@
 #include <queue>
 
 #include "schedule/core/core.h"
-#include "schedule/place/policies.h"
+#include "schedule/place/policy_text.h"
 #include "simulate/arrival_plan.h"
 #include "simulate/fragmentation_meter.h"
 #include "simulate/stopwatch.h"
@@ -182,9 +182,9 @@ class ChurnRun {
 
 ChurnOutcome run_churn(const Cluster& cluster, const Workload& workload,
                        const ChurnConfig& config) {
-  const schedule::PlacementPolicy* policy = schedule::find_placement_policy(config.policy);
-  assert(policy != nullptr && "check the policy's name before");
-  ChurnOutcome outcome = ChurnRun{cluster, workload, config, *policy}.run();
+  const auto policy = schedule::read_placement_policy(config.policy);
+  assert(policy && "check the policy's name before");
+  ChurnOutcome outcome = ChurnRun{cluster, workload, config, **policy}.run();
   outcome.workload = workload.name;
   return outcome;
 }

@@ -7,8 +7,9 @@
 
 #include "domain/seeded_rng.h"
 #include "schedule/core/core.h"
-#include "schedule/place/policies.h"
+#include "schedule/place/policy_text.h"
 #include "simulate/fragmentation_meter.h"
+#include "simulate/power_meter.h"
 #include "simulate/stopwatch.h"
 #include "simulate/survivors.h"
 
@@ -40,7 +41,9 @@ int arrived_percent(MilliGpu arrived, MilliGpu capacity) {
 class Tally {
  public:
   Tally(InflationOutcome& outcome, const TargetWorkload& target, const schedule::State& state)
-      : outcome_{outcome}, fragmentation_{target, state.nodes} {}
+      : outcome_{outcome},
+        fragmentation_{target, state.nodes},
+        power_{*state.layout, state.nodes} {}
 
   void count(const schedule::State& state, const JobSpec& spec,
              const std::vector<Record>& records) {
@@ -51,6 +54,7 @@ class Tally {
         allocated_ += spec.gpu_total();
         for (const Placement& placement : placed->placements.all()) {
           fragmentation_.update(state.nodes, placement.node);
+          power_.update(state.nodes, placement.node);
         }
       } else if (std::holds_alternative<JobRejected>(record.what)) {
         ++outcome_.failed;
@@ -62,11 +66,13 @@ class Tally {
     ArrivalCell& cell = outcome_.arrived[static_cast<std::size_t>(percent)];
     cell.allocated_milli.add(allocated_.value);
     cell.fragmented_micro.add(fragmentation_.micro_gpu());
+    cell.watts.add(power_.watts());
   }
 
  private:
   InflationOutcome& outcome_;
   FragmentationMeter fragmentation_;
+  PowerMeter power_;
   MilliGpu arrived_;
   MilliGpu allocated_;
 };
@@ -118,8 +124,8 @@ std::vector<std::uint32_t> inflate(const Workload& workload, MilliGpu capacity,
 
 InflationOutcome run_inflation(const Cluster& cluster, const Workload& workload,
                                const InflationConfig& config) {
-  const schedule::PlacementPolicy* policy = schedule::find_placement_policy(config.policy);
-  assert(policy != nullptr && "check the policy's name before");
+  const auto policy = schedule::read_placement_policy(config.policy);
+  assert(policy && "check the policy's name before");
 
   InflationOutcome outcome;
   outcome.policy = config.policy;
@@ -129,7 +135,7 @@ InflationOutcome run_inflation(const Cluster& cluster, const Workload& workload,
 
   const TargetWorkload oracle = oracle_target(workload);
   schedule::Core core{
-      {policy, config.seed, schedule::QueueRule::drop},
+      {policy->get(), config.seed, schedule::QueueRule::drop},
       initial_state_for(cluster, config.node_order, config.seed, config.expectation, oracle)};
   Tally tally{outcome, oracle, core.state()};
   Stopwatch watch;

@@ -35,6 +35,7 @@ struct DecisionTiming {
 struct ArrivalCell {
   SampleMean allocated_milli;   // milli-GPU in use
   SampleMean fragmented_micro;  // expected fragment, in micro-GPU (1/1000 milli-GPU)
+  SampleMean watts;             // of all nodes, by the constants of docs/models/energy.md
 };
 
 // One run of the published inflation protocol (docs/models/fragmentation.md).

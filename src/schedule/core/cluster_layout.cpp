@@ -74,6 +74,7 @@ std::vector<std::uint32_t> cpu_per_gpu_order(const Cluster& cluster) {
 ClusterLayout make_layout(const Cluster& cluster, std::vector<std::uint32_t> order) {
   ClusterLayout layout;
   layout.supply.by_model.resize(cluster.models.size());
+  layout.supply.names = cluster.models.names();
   ClassNumbers class_of;
   for (std::uint32_t index = 0; index < order.size(); ++index) {
     const Node& node = cluster.nodes[order[index]];
@@ -101,7 +102,13 @@ ClusterLayout with_nodes(const ClusterLayout& layout, const std::vector<Observed
         Node{node.id, node.name, {}, node.cpu, node.memory, node.gpu_count, node.model_id});
   }
   changed.classes.clear();
-  changed.supply = {};
+  changed.supply = {{}, MilliGpu{0}, layout.supply.names};
+  for (const ObservedNode& node : nodes) {
+    if (node.gpu_count == 0) continue;
+    auto& names = changed.supply.names;
+    if (names.size() <= node.model_id.value) names.resize(node.model_id.value + std::size_t{1});
+    names[node.model_id.value] = node.model;
+  }
   ClassNumbers class_of;
   for (const NodeState& empty : changed.empty) count_node(changed, class_of, empty);
   return changed;

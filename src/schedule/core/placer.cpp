@@ -13,7 +13,8 @@ Placer::Placer(const PlacementPolicy& policy, std::uint64_t seed, const State& s
 }
 
 void Placer::prepare(const State& state) {
-  scorer_ = policy_.prepare(Outlook{*state.target, state.layout->supply, state.layout->classes});
+  scorer_ = policy_.prepare(
+      Outlook{*state.target, state.layout->supply, state.layout->classes, state.layout->empty});
 }
 
 ShapeIndex Placer::number_of(const State& state, const Shape& shape) const {

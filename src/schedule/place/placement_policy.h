@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "domain/target_workload.h"
@@ -23,6 +25,7 @@ inline constexpr Score kMaxScore = 254;
 struct GpuSupply {
   std::vector<MilliGpu> by_model;  // index: GpuModelId
   MilliGpu total;
+  std::vector<std::string> names{};  // of the models, where they are known
 
   // Of the models the set accepts.
   MilliGpu on(GpuModelSet models) const;
@@ -39,7 +42,11 @@ struct Outlook {
   const TargetWorkload& target;
   const GpuSupply& supply;
   const std::vector<NodeClass>& node_classes;
+  // By NodeIndex, as it is when nothing runs; may be left out where nobody asks.
+  std::span<const NodeState> empty{};
 };
+
+class RelativeScorer;
 
 // A policy prepared for one outlook. The nodes it is asked about are of the outlook's classes, with
 // something taken. A scorer may remember what it computed: it belongs to one placer and one thread.
@@ -53,6 +60,9 @@ class NodeScorer {
   // Requires: fits(node, shape). `draw` is a random number; only policies that ask for one use it.
   virtual GpuMask choose_gpus(const NodeState& node, const Shape& shape,
                               std::uint64_t draw) const = 0;
+
+  // Itself, where a node's score depends on the other nodes that fit (relative_scorer.h).
+  virtual const RelativeScorer* relative() const { return nullptr; }
 };
 
 enum class TieBreak : std::uint8_t {

@@ -10,6 +10,7 @@
 #include "schedule/place/expected_value.h"
 #include "schedule/place/fgd.h"
 #include "schedule/place/packing.h"
+#include "schedule/place/pwr.h"
 #include "schedule/place/random.h"
 
 namespace weir::schedule {
@@ -23,6 +24,7 @@ const BestFitPolicy kBestFit;
 const FgdPolicy kFgd;
 const FgdPlusPolicy kFgdPlus;
 const ExpectedValuePolicy kExpectedValue;
+const PwrPolicy kPwr;
 
 constexpr std::string_view kFgdPaper = "Weng et al., USENIX ATC 2023";
 
@@ -36,6 +38,7 @@ const std::array kPlacementPolicies{
               &kPacking},
     PolicyRow{"best-fit", "The node with the least CPU and GPU left after placing", kFgdPaper,
               &kBestFit},
+    PolicyRow{"pwr", "Where the node's power rises least", "Lettich et al., CCGrid 2025", &kPwr},
     PolicyRow{"fgd", "Where the task adds the least fragment for the tasks to come", kFgdPaper,
               &kFgd},
     PolicyRow{"fgd-plus",

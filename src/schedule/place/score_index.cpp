@@ -49,6 +49,7 @@ void ScoreIndex::touch(NodeIndex node) {
 
 void ScoreIndex::forget_scores() {
   tables_.clear();
+  mark_tables_.clear();
 }
 
 std::uint8_t ScoreIndex::entry_for(const NodeState& node, const Shape& shape,
@@ -111,6 +112,8 @@ void ScoreIndex::catch_up(Table& table, const NodeView& nodes, const Shape& shap
 std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex number,
                                            const Shape& shape, const NodeScorer& scorer,
                                            TieBreak tie_break, std::uint64_t draw) {
+  if (const RelativeScorer* relative = scorer.relative())
+    return best_relative(nodes, number, shape, *relative);
   if (number.value >= tables_.size()) tables_.resize(number.value + 1);
   Table& table = tables_[number.value];
   if (table.block_max.empty()) {
@@ -137,9 +140,57 @@ std::optional<ScoredNode> ScoreIndex::best(const NodeView& nodes, ShapeIndex num
   return ScoredNode{NodeIndex{static_cast<std::uint32_t>(position)}, score};
 }
 
+std::optional<ScoredNode> ScoreIndex::best_relative(const NodeView& nodes, ShapeIndex number,
+                                                    const Shape& shape,
+                                                    const RelativeScorer& scorer) {
+  if (number.value >= mark_tables_.size()) mark_tables_.resize(number.value + 1);
+  MarkTable& table = mark_tables_[number.value];
+  const std::size_t width = scorer.parts().size();
+  const bool is_new = table.nodes.fits.empty();
+  if (is_new) {
+    table.nodes.fits.resize(node_count_);
+    table.nodes.marks.resize(node_count_ * width);
+  }
+  for (std::uint32_t node = 0; node < node_count_; ++node) {
+    if (!is_new && last_change_[node] <= table.seen) continue;
+    const NodeState& state = nodes[NodeIndex{node}];
+    table.nodes.fits[node] = fits(state, shape) ? 1 : 0;
+    if (table.nodes.fits[node] == 0) continue;
+    ++scored_;
+    scorer.mark(NodeIndex{node}, state, shape,
+                std::span{table.nodes.marks}.subspan(node * width, width));
+  }
+  table.seen = changes_;
+  const auto best = best_marked(scorer, table.nodes);
+  if (!best) return std::nullopt;
+  return ScoredNode{NodeIndex{static_cast<std::uint32_t>(best->node)}, best->score};
+}
+
+namespace {
+
+std::optional<ScoredNode> best_relative_by_scan(const NodeView& nodes, const Shape& shape,
+                                                const RelativeScorer& scorer) {
+  const std::size_t width = scorer.parts().size();
+  MarkedNodes marked{std::vector<std::uint8_t>(nodes.size()),
+                     std::vector<std::int32_t>(nodes.size() * width)};
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    if (!fits(nodes[NodeIndex{i}], shape)) continue;
+    marked.fits[i] = 1;
+    scorer.mark(NodeIndex{i}, nodes[NodeIndex{i}], shape,
+                std::span{marked.marks}.subspan(i * width, width));
+  }
+  const auto best = best_marked(scorer, marked);
+  if (!best) return std::nullopt;
+  return ScoredNode{NodeIndex{static_cast<std::uint32_t>(best->node)}, best->score};
+}
+
+}  // namespace
+
 std::optional<ScoredNode> best_by_scan(const NodeView& nodes, const Shape& shape,
                                        const NodeScorer& scorer, TieBreak tie_break,
                                        std::uint64_t draw) {
+  if (const RelativeScorer* relative = scorer.relative())
+    return best_relative_by_scan(nodes, shape, *relative);
   std::vector<ScoredNode> best;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node{i};

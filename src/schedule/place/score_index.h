@@ -5,6 +5,9 @@
 // A change of a node is only noted; a shape's scores are brought up to date when the shape is next
 // asked for, and only for the nodes that changed since.
 //
+// Where scores depend on the other nodes (relative_scorer.h) the marks behind them are kept in the same
+// lazy way, and every query weighs all nodes.
+//
 // It is an index beside the state: built from it, told of every change, never stored and never
 // copied. best_by_scan() is its plain twin for tests.
 #pragma once
@@ -16,6 +19,7 @@
 
 #include "schedule/place/node_view.h"
 #include "schedule/place/placement_policy.h"
+#include "schedule/place/relative_scorer.h"
 
 namespace weir::schedule {
 
@@ -58,6 +62,13 @@ class ScoreIndex {
   std::uint8_t entry_for(const NodeState& node, const Shape& shape, const NodeScorer& scorer);
   static void set(Table& table, std::size_t node, std::uint8_t entry);
 
+  struct MarkTable {
+    MarkedNodes nodes;
+    std::uint64_t seen = 0;
+  };
+  std::optional<ScoredNode> best_relative(const NodeView& nodes, ShapeIndex number,
+                                          const Shape& shape, const RelativeScorer& scorer);
+
   std::size_t node_count_;
   std::vector<NodeState> initial_classes_;
   std::vector<std::uint32_t> class_of_;        // by node
@@ -65,7 +76,8 @@ class ScoreIndex {
   std::vector<std::uint32_t> recent_changes_;  // ring: change number -> node
   std::uint64_t changes_ = 0;
   std::uint64_t scored_ = 0;
-  std::vector<Table> tables_;  // by shape number
+  std::vector<Table> tables_;           // by shape number
+  std::vector<MarkTable> mark_tables_;  // by shape number, where scores are relative
 };
 
 // The definition of "best": looks at every node.

@@ -94,7 +94,10 @@ RC_GTEST_PROP(ScoreIndex, ChoosesLikeAScanOfAllNodes, ()) {
   ScoreIndex index{nodes};
   TargetWorkload target = any_target();
   const PolicyRow& row = any_policy();
-  auto scorer = row.policy->prepare(Outlook{target, layout.supply, layout.classes});
+  const auto prepared = [&] {
+    return row.policy->prepare(Outlook{target, layout.supply, layout.classes, layout.empty});
+  };
+  auto scorer = prepared();
   std::vector<Shape> menu;
   for (int i = 0; i < 6; ++i) menu.push_back(any_shape());
   std::vector<std::tuple<std::size_t, Shape, GpuMask>> placed;
@@ -127,7 +130,7 @@ RC_GTEST_PROP(ScoreIndex, ChoosesLikeAScanOfAllNodes, ()) {
     }
     if (*rc::gen::inRange(0, 40) == 0) {
       target = any_target();
-      scorer = row.policy->prepare(Outlook{target, layout.supply, layout.classes});
+      scorer = prepared();
       index.forget_scores();
     }
   }
