@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/energy_options.h"
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/version.h"
@@ -55,12 +56,6 @@ Result<fs::path> input(const OptionValues& options, const std::string& name,
 
 std::optional<Time> day_of(const std::string& text) {
   return formats::parse_time(text + "T00:00:00Z");
-}
-
-Time first_submission(const TrainingWorkload& workload) {
-  Time first = Time::max();
-  for (const TrainingArrival& arrival : workload.jobs) first = std::min(first, arrival.submitted);
-  return first;
 }
 
 // Every region from every day on, on the workload's clock.

@@ -44,18 +44,18 @@ std::int64_t work_of(const TrainingWorkload& workload, const CurveBook& curves) 
   return std::llround(sum);
 }
 
-Time first_submission(const TrainingWorkload& workload) {
-  Time first = Time::max();
-  for (const TrainingArrival& arrival : workload.jobs) first = std::min(first, arrival.submitted);
-  return first;
-}
-
 WhenSpent when_spent(const std::string& text) {
   if (text == "pause") return WhenSpent::pause;
   return text == "min-power" ? WhenSpent::min_power : WhenSpent::overdraw;
 }
 
 }  // namespace
+
+Time first_submission(const TrainingWorkload& workload) {
+  Time first = Time::max();
+  for (const TrainingArrival& arrival : workload.jobs) first = std::min(first, arrival.submitted);
+  return first;
+}
 
 std::vector<OptionSpec> energy_options() {
   return {{.name = "supply",

@@ -21,6 +21,9 @@ std::vector<OptionSpec> energy_options();
 // Options that need others, or make no sense together.
 void check_energy(const OptionValues& options, Diagnostics& mistakes);
 
+// Time::max() when there are no jobs.
+Time first_submission(const TrainingWorkload& workload);
+
 struct EnergyInput {
   std::vector<simulate::EnergySetup> by_workload;  // empty where nobody asks
   std::string unit;                                // "g CO2", "EUR"

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<SupplyFile> read(std::string_view text, std::optional<CarbonFactors> factors = {}) {
+Result<SupplyFile> supply_from(std::string_view text, std::optional<CarbonFactors> factors = {}) {
   return read_supply(*InputFile::from_memory("grid.csv", text), factors);
 }
 
@@ -27,21 +27,22 @@ Time at(std::string_view text) {
 }
 
 TEST(SupplyCsv, ReadsCarbonPriceAndPowerCaps) {
-  const auto carbon = read(
+  const auto carbon = supply_from(
       "utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,310.5\n"
       "2021-01-01T01:00Z,290\n");
   ASSERT_TRUE(carbon) << mistakes_of(carbon);
   EXPECT_EQ(carbon->kind, SupplyKind{});
   EXPECT_EQ(carbon->series, SupplySeries(at("2021-01-01T00:00:00Z"), 1h, {310.5, 290}));
   EXPECT_EQ(carbon->repairs, SupplyRepairs{});
-  const auto price = read(
+  const auto price = supply_from(
       "zone,price_gbp_per_mwh,utc_time\r\nGB,50,2021-01-01 00:00\r\n"
       "GB,75,2021-01-01 00:30:00Z\r\n");
   ASSERT_TRUE(price) << mistakes_of(price);
   EXPECT_EQ(price->kind, (SupplyKind{SupplyQuantity::price, "GBP"}));
   EXPECT_EQ(price->series.step(), 30min);
   EXPECT_THAT(price->series.values(), ElementsAre(0.05, 0.075));
-  const auto cap = read("utc_time,power_cap_kw\n2021-01-01T00:00Z,40\n2021-01-01T00:15Z,38.5\n");
+  const auto cap =
+      supply_from("utc_time,power_cap_kw\n2021-01-01T00:00Z,40\n2021-01-01T00:15Z,38.5\n");
   ASSERT_TRUE(cap) << mistakes_of(cap);
   EXPECT_EQ(cap->kind.quantity, SupplyQuantity::power_cap);
   EXPECT_EQ(cap->series.step(), 15min);
@@ -50,7 +51,7 @@ TEST(SupplyCsv, ReadsCarbonPriceAndPowerCaps) {
 
 TEST(SupplyCsv, ReadsGzip) {
   const std::string packed = gzip("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,310\n");
-  const auto file = read(packed);
+  const auto file = supply_from(packed);
   ASSERT_TRUE(file) << mistakes_of(file);
   EXPECT_EQ(file->series.step(), 1h);  // of a single value
 }
@@ -58,32 +59,34 @@ TEST(SupplyCsv, ReadsGzip) {
 TEST(SupplyCsv, TakesOneOfThePublicColumnsAndNeverBoth) {
   constexpr std::string_view kPublic =
       "utc_time,ci_lifecycle,ci_direct\n2020-01-01T00:00Z,330,243\n";
-  EXPECT_EQ(read(kPublic)->series.values().front(), 330);
-  EXPECT_EQ(read(kPublic)->kind.quantity, SupplyQuantity::carbon_lifecycle);
-  EXPECT_EQ(read(kPublic, CarbonFactors::direct)->series.values().front(), 243);
-  EXPECT_EQ(read(kPublic, CarbonFactors::direct)->kind.quantity, SupplyQuantity::carbon_direct);
+  EXPECT_EQ(supply_from(kPublic)->series.values().front(), 330);
+  EXPECT_EQ(supply_from(kPublic)->kind.quantity, SupplyQuantity::carbon_lifecycle);
+  EXPECT_EQ(supply_from(kPublic, CarbonFactors::direct)->series.values().front(), 243);
+  EXPECT_EQ(supply_from(kPublic, CarbonFactors::direct)->kind.quantity,
+            SupplyQuantity::carbon_direct);
 }
 
 TEST(SupplyCsv, RefusesFactorsThatTheFileDoesNotHave) {
   EXPECT_EQ(
-      mistakes_of(read("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n", CarbonFactors::direct)),
+      mistakes_of(
+          supply_from("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n", CarbonFactors::direct)),
       "grid.csv:1: column is \"carbon_g_per_kwh\", expected carbon with direct factors, which "
       "were asked for\n");
-  EXPECT_THAT(mistakes_of(read("utc_time,price_eur_per_kwh\n2021-01-01T00:00Z,1\n",
-                               CarbonFactors::lifecycle)),
+  EXPECT_THAT(mistakes_of(supply_from("utc_time,price_eur_per_kwh\n2021-01-01T00:00Z,1\n",
+                                      CarbonFactors::lifecycle)),
               HasSubstr("expected carbon with lifecycle factors"));
-  EXPECT_TRUE(read("utc_time,carbon_direct_g_per_kwh\n2021-01-01T00:00Z,1\n"));
+  EXPECT_TRUE(supply_from("utc_time,carbon_direct_g_per_kwh\n2021-01-01T00:00Z,1\n"));
 }
 
 // On 28 March 2021 clocks in Berlin went from 02:00 to 03:00, on 31 October from 03:00 to 02:00.
 TEST(SupplyCsv, KeepsTheHoursOfDaylightSavingApartByTheirOffsets) {
-  const auto spring = read(
+  const auto spring = supply_from(
       "time,carbon_g_per_kwh\n2021-03-28T01:00+01:00,1\n"
       "2021-03-28T03:00+02:00,2\n2021-03-28T04:00+02:00,3\n");
   ASSERT_TRUE(spring) << mistakes_of(spring);
   EXPECT_EQ(spring->series, SupplySeries(at("2021-03-28T00:00:00Z"), 1h, {1, 2, 3}));
   EXPECT_EQ(spring->repairs.filled, 0U);
-  const auto autumn = read(
+  const auto autumn = supply_from(
       "time,carbon_g_per_kwh\n2021-10-31T02:00+02:00,1\n"
       "2021-10-31T02:00+01:00,2\n2021-10-31T03:00+01:00,3\n");
   ASSERT_TRUE(autumn) << mistakes_of(autumn);
@@ -92,17 +95,17 @@ TEST(SupplyCsv, KeepsTheHoursOfDaylightSavingApartByTheirOffsets) {
 
 TEST(SupplyCsv, RefusesLocalTimesWithoutAnOffset) {
   EXPECT_EQ(
-      mistakes_of(read("time,carbon_g_per_kwh\n2021-03-28T01:00,1\n")),
+      mistakes_of(supply_from("time,carbon_g_per_kwh\n2021-03-28T01:00,1\n")),
       "grid.csv:2: time is \"2021-03-28T01:00\", expected an offset from UTC in every row, as "
       "in 2021-03-28T01:00+01:00: where clocks are changed, a local hour without one happens "
       "twice or never\n");
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon_g_per_kwh\n2021-03-28T01:00+01:00,1\n")),
+  EXPECT_EQ(mistakes_of(supply_from("utc_time,carbon_g_per_kwh\n2021-03-28T01:00+01:00,1\n")),
             "grid.csv:2: utc_time is \"2021-03-28T01:00+01:00\", expected UTC, with Z or nothing "
             "after it; with offsets the column is called time\n");
 }
 
 TEST(SupplyCsv, FillsUpToThreeMissingHoursAndSaysSo) {
-  const auto file = read(
+  const auto file = supply_from(
       "utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n2021-01-01T01:00Z,2\n"
       "2021-01-01T05:00Z,6\n2021-01-01T06:00Z,\n2021-01-01T07:00Z,8\n");
   ASSERT_TRUE(file) << mistakes_of(file);
@@ -115,14 +118,14 @@ TEST(SupplyCsv, FillsUpToThreeMissingHoursAndSaysSo) {
 }
 
 TEST(SupplyCsv, RefusesLongerGaps) {
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n"
-                             "2021-01-01T01:00Z,2\n2021-01-01T06:00Z,7\n")),
+  EXPECT_EQ(mistakes_of(supply_from("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n"
+                                    "2021-01-01T01:00Z,2\n2021-01-01T06:00Z,7\n")),
             "grid.csv:4: utc_time is \"2021-01-01T06:00:00Z\", expected no more than 3h missing "
             "after 2021-01-01T01:00:00Z of line 3, not 4h\n");
 }
 
 TEST(SupplyCsv, TakesNegativePricesAsZeroAndCountsThem) {
-  const auto file = read(
+  const auto file = supply_from(
       "utc_time,price_eur_per_mwh\n2021-01-01T00:00Z,40\n2021-01-01T01:00Z,-12\n"
       "2021-01-01T02:00Z,-0.5\n");
   ASSERT_TRUE(file) << mistakes_of(file);
@@ -133,17 +136,17 @@ TEST(SupplyCsv, TakesNegativePricesAsZeroAndCountsThem) {
 }
 
 TEST(SupplyCsv, ReportsEveryMistakeOfTheRowsAtOnce) {
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon_g_per_kwh\n"
-                             "2021-01-01T00:00Z,1\n"
-                             "2021-01-01T01:00Z,-3\n"
-                             "2021-01-01T02:00Z,nan\n"
-                             "2021-01-01T03:00Z,inf\n"
-                             "2021-01-01T00:00Z,5\n"
-                             "2020-12-31T23:00Z,5\n"
-                             "2021-02-29T00:00Z,5\n"
-                             "1950-01-01T00:00Z,5\n"
-                             "2021-01-01T01:00Z\n"
-                             "2021-01-01T01:07Z,much\n")),
+  EXPECT_EQ(mistakes_of(supply_from("utc_time,carbon_g_per_kwh\n"
+                                    "2021-01-01T00:00Z,1\n"
+                                    "2021-01-01T01:00Z,-3\n"
+                                    "2021-01-01T02:00Z,nan\n"
+                                    "2021-01-01T03:00Z,inf\n"
+                                    "2021-01-01T00:00Z,5\n"
+                                    "2020-12-31T23:00Z,5\n"
+                                    "2021-02-29T00:00Z,5\n"
+                                    "1950-01-01T00:00Z,5\n"
+                                    "2021-01-01T01:00Z\n"
+                                    "2021-01-01T01:07Z,much\n")),
             "grid.csv:3: carbon_g_per_kwh is \"-3\", expected a number from 0 to 1e+12\n"
             "grid.csv:4: carbon_g_per_kwh is \"nan\", expected a number from 0 to 1e+12\n"
             "grid.csv:5: carbon_g_per_kwh is \"inf\", expected a number from 0 to 1e+12\n"
@@ -160,47 +163,48 @@ TEST(SupplyCsv, ReportsEveryMistakeOfTheRowsAtOnce) {
 }
 
 TEST(SupplyCsv, RefusesTimesBesideTheStep) {
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n2021-01-01T01:00Z,1\n"
-                             "2021-01-01T02:00Z,1\n2021-01-01T03:07Z,1\n")),
+  EXPECT_EQ(mistakes_of(
+                supply_from("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,1\n2021-01-01T01:00Z,1\n"
+                            "2021-01-01T02:00Z,1\n2021-01-01T03:07Z,1\n")),
             "grid.csv:5: utc_time is \"2021-01-01T03:07:00Z\", expected a whole number of steps of "
             "1h after 2021-01-01T02:00:00Z\n");
-  EXPECT_THAT(mistakes_of(read("utc_time,carbon_g_per_kwh\n2021-01-01T00:00:00Z,1\n"
-                               "2021-01-01T00:00:01Z,1\n")),
+  EXPECT_THAT(mistakes_of(supply_from("utc_time,carbon_g_per_kwh\n2021-01-01T00:00:00Z,1\n"
+                                      "2021-01-01T00:00:01Z,1\n")),
               HasSubstr("rows from 1m to 1d apart"));
 }
 
 TEST(SupplyCsv, RefusesColumnsWithoutAUnitAndMixedUnits) {
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon,price_per_kwh\n")),
+  EXPECT_EQ(mistakes_of(supply_from("utc_time,carbon,price_per_kwh\n")),
             "grid.csv:1: column is \"carbon\", expected carbon_g_per_kwh, carbon_direct_g_per_kwh, "
             "or either with kg or mwh: the unit is part of the name\n"
             "grid.csv:1: column is \"price_per_kwh\", expected price_eur_per_kwh or "
             "price_eur_per_mwh, or another currency of three letters: the unit is part of the "
             "name\n");
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon_g_per_kwh,price_eur_per_kwh\n")),
+  EXPECT_EQ(mistakes_of(supply_from("utc_time,carbon_g_per_kwh,price_eur_per_kwh\n")),
             "grid.csv:1: columns is \"carbon_g_per_kwh, price_eur_per_kwh\", expected one of them: "
             "a file has one quantity in one unit\n");
-  EXPECT_THAT(mistakes_of(read("utc_time,carbon_g_per_kwh,carbon_kg_per_mwh\n")),
+  EXPECT_THAT(mistakes_of(supply_from("utc_time,carbon_g_per_kwh,carbon_kg_per_mwh\n")),
               HasSubstr("one of them"));
-  EXPECT_EQ(mistakes_of(read("hour,intensity\n")),
+  EXPECT_EQ(mistakes_of(supply_from("hour,intensity\n")),
             "grid.csv:1: column utc_time is missing, expected it, or time with offsets, in the "
             "first line\n"
             "grid.csv:1: columns is \"hour, intensity\", expected a column carbon_g_per_kwh, "
             "price_eur_per_kwh (or another currency) or power_cap_w\n");
-  EXPECT_THAT(mistakes_of(read("utc_time,utc_time,time,power_cap_w\n")),
+  EXPECT_THAT(mistakes_of(supply_from("utc_time,utc_time,time,power_cap_w\n")),
               testing::AllOf(HasSubstr("given twice"), HasSubstr("one of the two")));
 }
 
 TEST(SupplyCsv, RefusesFilesWithoutAValue) {
-  EXPECT_THAT(mistakes_of(read("")), HasSubstr("grid.csv: file is \"empty\""));
-  EXPECT_EQ(mistakes_of(read("utc_time,carbon_g_per_kwh\n")),
+  EXPECT_THAT(mistakes_of(supply_from("")), HasSubstr("grid.csv: file is \"empty\""));
+  EXPECT_EQ(mistakes_of(supply_from("utc_time,carbon_g_per_kwh\n")),
             "grid.csv: file is \"no value\", expected at least one row with a value below the "
             "first line\n");
-  EXPECT_THAT(mistakes_of(read("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,\n")),
+  EXPECT_THAT(mistakes_of(supply_from("utc_time,carbon_g_per_kwh\n2021-01-01T00:00Z,\n")),
               HasSubstr("no value"));
 }
 
 TEST(SupplyCsv, DoesNotTakeAForecastForWhatWas) {
-  EXPECT_THAT(mistakes_of(read("issue_day,lead_hour,utc_time,actual,forecast\n")),
+  EXPECT_THAT(mistakes_of(supply_from("issue_day,lead_hour,utc_time,actual,forecast\n")),
               HasSubstr("file is \"a forecast\""));
 }
 

@@ -33,7 +33,7 @@ enum : std::size_t {
   duration
 };
 }
-constexpr std::array<CsvColumn, 9> kColumns{{
+constexpr std::array<CsvColumn, 9> kTraceColumns{{
     {"job_id"},
     {"submission_time", true, {"submit_time"}},
     {"num_iteration", true, {"iteration", "real_iteration"}},
@@ -48,7 +48,7 @@ constexpr std::array<CsvColumn, 9> kColumns{{
 class TrainingTraceReader {
  public:
   TrainingTraceReader(InputFile input, const CurveBook& curves)
-      : table_{std::move(input), kColumns}, curves_{curves} {}
+      : table_{std::move(input), kTraceColumns}, curves_{curves} {}
 
   Result<TrainingWorkload> read(std::string workload_name) {
     workload_.name = std::move(workload_name);

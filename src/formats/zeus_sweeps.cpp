@@ -31,17 +31,18 @@ constexpr std::size_t kOptimizer = 3;
 constexpr std::size_t kLimit = 4;
 constexpr std::size_t kTime = 5;
 constexpr std::size_t kPower = 6;
-constexpr std::array<CsvColumn, 7> kColumns{{{"dataset"},
-                                             {"network"},
-                                             {"batch_size"},
-                                             {"optimizer"},
-                                             {"power_limit"},
-                                             {"time_per_epoch"},
-                                             {"average_power"}}};
+constexpr std::array<CsvColumn, 7> kSweepColumns{{{"dataset"},
+                                                  {"network"},
+                                                  {"batch_size"},
+                                                  {"optimizer"},
+                                                  {"power_limit"},
+                                                  {"time_per_epoch"},
+                                                  {"average_power"}}};
 
 class SweepReader {
  public:
-  explicit SweepReader(InputFile input) : file_{input.name()}, table_{std::move(input), kColumns} {}
+  explicit SweepReader(InputFile input)
+      : file_{input.name()}, table_{std::move(input), kSweepColumns} {}
 
   Result<PowerSweeps> read() {
     while (table_.next()) read_row();

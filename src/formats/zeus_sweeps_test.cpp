@@ -15,14 +15,14 @@ using testing::ElementsAre;
 constexpr std::string_view kHeader =
     "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n";
 
-Result<PowerSweeps> read(std::string_view rows,
-                         const std::string& name = "dir/zeus_power_a40.csv") {
+Result<PowerSweeps> sweeps_from(std::string_view rows,
+                                const std::string& name = "dir/zeus_power_a40.csv") {
   const std::string text = fmt::format("{}{}", kHeader, rows);
   return read_zeus_sweeps(*InputFile::from_memory(name, text));
 }
 
 TEST(ZeusSweeps, GathersTheLimitsOfEachJobInAscendingOrder) {
-  const auto sweeps = read(
+  const auto sweeps = sweeps_from(
       "imagenet,resnet50,256,adadelta,250,10,200.5\n"
       "cifar100,vgg,32,adam,100,3,50\n"
       "imagenet,resnet50,256,adadelta,100,19.3,98\n");
@@ -37,17 +37,17 @@ TEST(ZeusSweeps, GathersTheLimitsOfEachJobInAscendingOrder) {
 }
 
 TEST(ZeusSweeps, TheGpuIsUnknownWhenTheFileDoesNotNameIt) {
-  const auto sweeps = read("d,n,1,o,100,1,1\n", "sweeps.csv");
+  const auto sweeps = sweeps_from("d,n,1,o,100,1,1\n", "sweeps.csv");
   ASSERT_TRUE(sweeps) << mistakes_of(sweeps);
   EXPECT_EQ(sweeps->gpu, "");
 }
 
 TEST(ZeusSweeps, ReportsEveryMistakeAtOnce) {
-  EXPECT_EQ(mistakes_of(read(",resnet50,0,adam,-5,nan,inf\n"
-                             "d,n,1,o,100,1,1\n"
-                             "d,n,1,o,100.0,1,1\n"
-                             "d,n,1,o,125,0,1e6\n"
-                             "d,n,1,o,150,1\n")),
+  EXPECT_EQ(mistakes_of(sweeps_from(",resnet50,0,adam,-5,nan,inf\n"
+                                    "d,n,1,o,100,1,1\n"
+                                    "d,n,1,o,100.0,1,1\n"
+                                    "d,n,1,o,125,0,1e6\n"
+                                    "d,n,1,o,150,1\n")),
             "dir/zeus_power_a40.csv:2: dataset is missing, expected a name of 1 to 253 bytes, "
             "UTF-8 without control characters\n"
             "dir/zeus_power_a40.csv:2: batch_size is \"0\", expected an integer from 1 to "
@@ -69,7 +69,7 @@ TEST(ZeusSweeps, ReportsEveryMistakeAtOnce) {
 }
 
 TEST(ZeusSweeps, AFileWithoutRowsOrColumnsIsRefused) {
-  EXPECT_EQ(mistakes_of(read("")),
+  EXPECT_EQ(mistakes_of(sweeps_from("")),
             "dir/zeus_power_a40.csv: file is \"without rows\", expected a row for each job and "
             "power limit\n");
   EXPECT_THAT(mistakes_of(read_zeus_sweeps(*InputFile::from_memory("a.csv", "dataset,network\n"))),

@@ -92,8 +92,8 @@ TEST(EnergyMeter, WhereEverybodyHasGoneNothingIsDrawnExactly) {
 
 // --- whole runs ---
 
-const std::vector<std::string> kPolicies{"green at a price", "green with a budget",
-                                         "elastic-capped"};
+const std::vector<std::string> kMeteredPolicies{"green at a price", "green with a budget",
+                                                "elastic-capped"};
 
 // Budgets from scarce to plenty: what the jobs would use on one GPU each is of the order of 1 kg.
 EnergyCase any_energy_case(const std::string& kind, std::uint64_t seed) {
@@ -111,7 +111,7 @@ EnergyCase any_energy_case(const std::string& kind, std::uint64_t seed) {
 
 template <class Check>
 void for_any_run(const char* what, Check check) {
-  for (const std::string& kind : kPolicies) {
+  for (const std::string& kind : kMeteredPolicies) {
     EXPECT_TRUE(rc::check(what + (": " + kind), [&] {
       EnergyCase made = any_energy_case(kind, *rc::gen::arbitrary<std::uint64_t>());
       check(made);

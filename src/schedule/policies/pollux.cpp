@@ -20,7 +20,7 @@ constexpr std::int64_t kRoundsWithoutNews = 10;
 // Speed-ups are counted in millionths. What is added to each keeps the mean finite where a job has
 // nothing: a thousandth, as published.
 constexpr WideInteger kOne = 1'000'000;
-constexpr WideInteger kLeast = kOne / 1000;
+constexpr WideInteger kLeastSpeedup = kOne / 1000;
 
 // How much of its life a job has to show for, if it pays once more: what remains of a speed-up.
 struct LifeLeft {
@@ -38,7 +38,7 @@ LifeLeft after_a_change(const TrainingJob& job, Duration price, Time now) {
 // To the power of -1, so that the least sum is the greatest mean.
 std::int64_t cost_of(IterationRate rate, IterationRate fair, const LifeLeft& life) {
   const WideInteger speedup = kOne * rate.value / fair.value * life.worked / life.lived;
-  return static_cast<std::int64_t>(kOne * kOne / (speedup + kLeast));
+  return static_cast<std::int64_t>(kOne * kOne / (speedup + kLeastSpeedup));
 }
 
 IterationRate fair_rate(const SizeTable& sizes, std::int32_t fair_gpus) {
