@@ -41,7 +41,8 @@ class EnergyOptions : public ::testing::Test {
 TEST_F(EnergyOptions, TellWhatEachPolicyUses) {
   const Ran ran = simulate({"--supply", series_, "--policy", "green,weir", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const Json& run : Json::parse(ran.out)["runs"]) {
+  const Json told = Json::parse(ran.out);
+  for (const Json& run : told.at("runs")) {
     EXPECT_GT(run["energy"]["units"].get<double>(), 0);
     EXPECT_GE(run["energy"]["site_kwh"].get<double>(), run["energy"]["jobs_kwh"].get<double>());
   }
