@@ -145,8 +145,7 @@ Verdict FixedSizePolicy::judge(const PoolView&, const TrainingJob& job) const {
 
 Duration time_to_finish(const TrainingJob& job, Time now) {
   const SizeOption& size = asked_size(job);
-  const Duration start =
-      job.block.is_none() ? size.price : std::max(Duration{0}, job.ready_at - now);
+  const Duration start = job.block.is_none() ? size.price : Duration{0};
   const Duration work = time_for(job.left_at(now), size.rate);
   return work > Duration::max() - start ? Duration::max() : start + work;
 }

@@ -32,8 +32,9 @@ inline std::uint32_t asked_gpus(const TrainingJob& job) {
   return static_cast<std::uint32_t>(asked_size(job).gpus);
 }
 
-// How long the job would still take if it ran from now on, with the price of a start where it has to
-// pay one.
+// How long the job would still take if it ran from now on, with the price of a start where it has
+// none of its GPUs. One that is starting has paid already: were the rest of its start counted, a job
+// that is moved would become longer by that and could be stopped for one that waits.
 Duration time_to_finish(const TrainingJob& job, Time now);
 
 // The active jobs, by arrival.

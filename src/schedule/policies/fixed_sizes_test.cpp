@@ -136,12 +136,12 @@ TEST(TimeToFinish, CountsTheStartOfAJobThatWaits) {
   EXPECT_EQ(time_to_finish(pool.job(job), at_second(50)), from_seconds(110));
 }
 
-TEST(TimeToFinish, OfAJobThatStartsIsWhatItWasLessTheTimeSince) {
+TEST(TimeToFinish, OfAJobThatStartsIsItsWorkAlone) {
   PoolUnderTest pool = a_pool(1, 8);
   const JobId job = submitted(pool, a_fixed_job(2, 100));
   pool.resize(job, {0, 2}, at_second(50));
-  EXPECT_EQ(time_to_finish(pool.job(job), at_second(50)), from_seconds(110));
-  EXPECT_EQ(time_to_finish(pool.job(job), at_second(54)), from_seconds(106));
+  EXPECT_EQ(time_to_finish(pool.job(job), at_second(50)), from_seconds(100));
+  EXPECT_EQ(time_to_finish(pool.job(job), at_second(54)), from_seconds(100));
   EXPECT_EQ(time_to_finish(pool.job(job), at_second(60)), from_seconds(100));
   EXPECT_EQ(time_to_finish(pool.job(job), at_second(100)), from_seconds(60));
 }

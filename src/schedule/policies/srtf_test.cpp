@@ -71,6 +71,27 @@ TEST(Srtf, NeedsNoTimer) {
   EXPECT_EQ(wake_up_of("srtf", pool, at_second(0)), Time::max());
 }
 
+// Making room for the last one moves the job of 198 s. It pays for that, but is not to be stopped in
+// the same breath for the job of 183 s, which has to pay for a start.
+TEST(Srtf, WhoIsMovedKeepsItsTurn) {
+  PoolUnderTest pool{"srtf", 3, 8, {from_seconds(0), from_seconds(2)}};
+  struct Arrival {
+    std::int64_t after_seconds;
+    std::int32_t gpus;
+    std::int64_t work_seconds;
+  };
+  Time now{};
+  for (const Arrival& arrival :
+       {Arrival{0, 4, 1}, {0, 1, 198}, {0, 8, 1}, {5, 4, 183}, {5, 8, 1}}) {
+    now += from_seconds(arrival.after_seconds);
+    pool.submit(a_fixed_job(arrival.gpus, arrival.work_seconds), now);
+    pool.decide(now);
+    EXPECT_TRUE(all_of<JobResized>(pool.decide(now)).empty());
+    now += from_seconds(1);
+    pool.decide(now);
+  }
+}
+
 // Otherwise jobs would push each other out and pay for it each time.
 RC_GTEST_PROP(Srtf, DecidingAgainChangesNothing, ()) {
   PoolUnderTest pool{"srtf", between(1, 4), 8, any_cost()};
