@@ -16,6 +16,12 @@ ifdef WEIR_DATA
   export WEIR_DATA := $(abspath $(WEIR_DATA))
 endif
 
+# A change is judged by the same random cases as the one before it; nights and other folders try new
+# ones. RC_PARAMS= (empty) does so here, too.
+ifndef FULL
+  export RC_PARAMS ?= seed=20261116
+endif
+
 .PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers torture test-kubernetes clean
 
 help:
