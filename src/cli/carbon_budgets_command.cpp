@@ -132,6 +132,7 @@ Result<simulate::StudySetup> read_setup(const OptionValues& options,
   setup.budget_percents = options.integers("budgets");
   setup.without_largest_job = options.flag("without-largest");
   setup.expected_permille = 10 * options.integer("expected");
+  setup.price_memory = std::chrono::hours{options.integer("memory")};
   return setup;
 }
 
@@ -217,6 +218,14 @@ CommandSpec carbon_budgets_spec() {
             .least = 1,
             .most = 1000,
             .help = "How much work steered policies expect, of what really comes."},
+           {.name = "memory",
+            .type = OptionType::integer,
+            .unit = "h",
+            .default_text = "24",
+            .least = 0,
+            .most = 10000,
+            .help = "How slowly steered policies follow what would be right for the budget; 0: at "
+                    "once."},
            {.name = "clock-share",
             .type = OptionType::number,
             .default_text = "0.4",

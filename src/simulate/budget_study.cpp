@@ -187,6 +187,7 @@ class PlaceStudy {
 
   StudyResult steered(Way way, std::int64_t percent, double budget) {
     TrainingRunConfig config = with_budget(budget);
+    config.training.price_memory = setup_.price_memory;
     if (way == Way::elastic_steered) config.training.cap_path = plain_path();
     if (way == Way::elastic_path_tuned) config.training.cap_path = best_path();
     const Tried tried =

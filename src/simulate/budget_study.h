@@ -33,6 +33,8 @@ struct StudySetup {
   bool has_weak_rivals = true;
   // Of the work a controller expects: 1000 is as much as really comes.
   std::int64_t expected_permille = 1000;
+  // TrainingConfig::price_memory of what is steered.
+  Duration price_memory = std::chrono::hours{24};
   unsigned threads = 0;
   std::function<void(std::size_t done, std::size_t all)>
       on_progress;  // from any thread, one at a time

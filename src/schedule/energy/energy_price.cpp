@@ -16,7 +16,13 @@ constexpr double kMost = 1e3;
 constexpr double kForever = 1e12;  // iterations
 constexpr double kPrior = 0.05;    // of the budget: how much the first guess weighs
 constexpr double kMostOfPaid = 5;  // times what was paid on average
-constexpr Duration kMemory = std::chrono::hours{24};
+
+// How much of what was set then still counts.
+double kept_of(const PoolView& view, Time set_at) {
+  const Duration memory = view.config.price_memory;
+  if (memory <= Duration{0}) return 0;
+  return std::exp(-to_seconds(view.now - set_at) / to_seconds(memory));
+}
 
 // Units used so far, until now.
 double used_by(const PoolView& view) {
@@ -179,7 +185,7 @@ EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool) {
   }
   const double solved = std::min(projection.solve(), most);
   if (account.priced_at == Time::min()) return {solved, false};
-  const double kept = std::exp(-to_seconds(view.now - account.priced_at) / to_seconds(kMemory));
+  const double kept = kept_of(view, account.priced_at);
   const double smooth = std::exp(kept * std::log(std::max(before, kLeast)) +
                                  (1 - kept) * std::log(std::max(solved, kLeast)));
   if (solved > smooth && projection.at(smooth) > projection.budget()) return {solved, false};
@@ -213,7 +219,7 @@ CapPace cap_pace(const PoolView& view, const EnergyPool& pool) {
   double place = static_cast<double>(solved);
   if (account.priced_at != Time::min()) {
     const double before = static_cast<double>(account.price_nanos) / 1e9;
-    const double kept = std::exp(-to_seconds(view.now - account.priced_at) / to_seconds(kMemory));
+    const double kept = kept_of(view, account.priced_at);
     const double smooth = kept * before + (1 - kept) * place;
     const bool overspends =
         projection.under(path[static_cast<std::size_t>(std::lround(smooth))]) > projection.budget();

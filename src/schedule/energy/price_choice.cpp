@@ -25,10 +25,15 @@ double mean_supply(const PriceTerms& terms, double seconds) {
   return terms.supply->mean(terms.now, terms.now + ahead);
 }
 
+// What a GPU costs over that time, of what it costs now.
+double mean_shortage(const PriceTerms& terms, double seconds) {
+  return 1 / (1 + seconds / terms.shortage_seconds);
+}
+
 // Of one option of a job, what does not depend on the price of GPUs.
 struct Costs {
   double time = 0;  // seconds per iteration, energy included
-  double gpus = 0;  // GPU-seconds per iteration
+  double gpus = 0;  // GPU-seconds per iteration, at the price of GPUs now
   double rate = 0;
   double now = 0;    // what its energy costs now, in seconds per second
   double later = 0;  // what a watt costs over the job's own time
@@ -42,6 +47,9 @@ class Chooser {
     now_ = terms.price > 0 ? terms.price * terms.supply->at(terms.now) / kJoulesPerKwh : 0;
     begin_.reserve(jobs.size() + 1);
     begin_.push_back(0);
+    std::size_t all = 0;
+    for (const PricedJob& job : jobs) all += job.options->size();
+    costs_.reserve(all);
     for (const PricedJob& job : jobs) {
       for (const PricedOption& option : *job.options) {
         Costs cost;
@@ -51,7 +59,7 @@ class Chooser {
                 ? terms.price * mean_supply(terms, job.left / option.rate) / kJoulesPerKwh
                 : 0;
         cost.time = (1 + later * watts) / option.rate;
-        cost.gpus = option.gpus / option.rate;
+        cost.gpus = option.gpus / option.rate * mean_shortage(terms, job.left / option.rate);
         cost.rate = option.rate;
         cost.now = now_ * watts;
         cost.later = later;
@@ -198,6 +206,7 @@ class Chooser {
 
   // Nodes are awake whole: one job more or less on a node is not worth its share of it.
   void repair(const PriceChoice& choice) {
+    tabulate_own_nodes();
     std::int64_t gpus = terms_.gpus - left_;
     for (int round = 0; round < kRepairs; ++round) {
       double most = 1e-9;
@@ -228,9 +237,20 @@ class Chooser {
     left_ = terms_.gpus - static_cast<std::int32_t>(gpus);
   }
 
-  // The nodes that one job's option keeps awake beside the others.
+  // The nodes that one job's option keeps awake beside the others. It depends only on how many GPUs
+  // of their last node the others use.
   double own_nodes(std::int64_t others, std::int32_t gpus) const {
-    return node_watts(others + gpus) - node_watts(others);
+    return own_nodes_[static_cast<std::size_t>(others % terms_.gpus_per_node * (most_gpus_ + 1) +
+                                               gpus)];
+  }
+
+  void tabulate_own_nodes() {
+    most_gpus_ = 0;
+    for (const Costs& cost : costs_) most_gpus_ = std::max(most_gpus_, cost.size);
+    for (std::int32_t used = 0; used < terms_.gpus_per_node; ++used) {
+      for (std::int32_t gpus = 0; gpus <= most_gpus_; ++gpus)
+        own_nodes_.push_back(node_watts(used + gpus) - node_watts(used));
+    }
   }
 
   double eta_beside(std::size_t job, std::int64_t others, double gpu_price) const {
@@ -309,6 +329,8 @@ class Chooser {
   std::vector<int> best_;
   std::vector<double> etas_;
   std::int32_t left_ = 0;
+  std::int32_t most_gpus_ = 0;  // of any option
+  std::vector<double> own_nodes_;
 };
 
 }  // namespace

@@ -36,6 +36,9 @@ struct PriceTerms {
   std::optional<double> cap_watts{};     // of these jobs and their nodes
   const SupplySeries* supply = nullptr;  // required where price is not 0
   Time now;
+  // How long GPUs are taken to stay as short as they are. Over a longer time one costs less than now,
+  // so it is the long jobs that make room where many wait.
+  double shortage_seconds = 2 * 3600;
 };
 
 struct PriceChoice {

@@ -71,6 +71,20 @@ TEST(PriceChoice, KnowsThatANodeIsAwakeAsAWhole) {
   EXPECT_EQ(choose_by_price(jobs, terms).options, std::vector<int>{1});
 }
 
+// Both would like two GPUs of three. The short one gets them, whoever came first.
+TEST(PriceChoice, TheLongJobMakesRoomWhereGpusAreShort) {
+  PricedOptions options{{1, 1000, 1'000'000, 1.0, 0}, {2, 1000, 1'000'000, 1.8, 0}};
+  constexpr double kMinute = 60;
+  constexpr double kWeek = 7 * 86'400;
+  const PriceTerms terms{.gpus = 3, .now = {}};
+  const std::vector<PricedJob> short_first{{&options, kMinute, false, 0},
+                                           {&options, kWeek, false, 0}};
+  EXPECT_EQ(choose_by_price(short_first, terms).options, (std::vector<int>{1, 0}));
+  const std::vector<PricedJob> long_first{{&options, kWeek, false, 0},
+                                          {&options, kMinute, false, 0}};
+  EXPECT_EQ(choose_by_price(long_first, terms).options, (std::vector<int>{0, 1}));
+}
+
 // --- whatever there is to choose from ---
 
 TEST(PriceChoice, GivesOutNoMoreGpusThanThereAre) {
@@ -322,6 +336,8 @@ Quality quality(const InstanceSketch& sketch, int instances, bool against_dual) 
   for (int seed = 0; seed < instances; ++seed) {
     PricedInstance made;
     make_instance(made, static_cast<std::uint64_t>(seed), sketch);
+    // The problem of one moment that lasts.
+    made.terms.shortage_seconds = std::numeric_limits<double>::infinity();
     const RelativeCosts costs = relative_costs(made);
     const double chosen = cost_of(costs, made.choose().options);
     const double best = best_by_enumeration(made, costs, 0, made.terms.gpus);

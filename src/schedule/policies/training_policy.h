@@ -60,6 +60,8 @@ struct TrainingConfig {
   EnergyCaps caps;
   // Of the same policies under a budget, from the loosest to the tightest: they walk along it.
   std::vector<EnergyCaps> cap_path;
+  // How slowly the price of energy follows what would be right for its budget; 0: at once.
+  Duration price_memory = std::chrono::hours{24};
 };
 
 // The job is promised. Others whose timeline changes are listed too.
