@@ -58,6 +58,26 @@ std::optional<Time> day_of(const std::string& text) {
   return formats::parse_time(text + "T00:00:00Z");
 }
 
+// The first job comes when the file begins.
+std::vector<simulate::StudyPlace> place_of_file(const fs::path& path, Time first,
+                                                std::vector<std::string>& notes, Error& failure) {
+  const auto supply = formats::read_supply(path);
+  if (!supply) {
+    add(failure, supply.error());
+    return {};
+  }
+  if (supply->kind.quantity == SupplyQuantity::power_cap) {
+    failure.details.add({path.string(), 1, "--supply", to_string(supply->kind),
+                         "carbon or prices by the hour; for a cap see weir simulate --power-cap"});
+    return {};
+  }
+  for (const std::string& note : formats::to_lines(supply->repairs)) notes.push_back(note);
+  notes.push_back(fmt::format("budgets are of {}", to_string(supply->kind)));
+  const SupplySeries& series = supply->series;
+  return {{path.stem().string(), formats::format_time(series.begin()),
+           series.shifted(first - series.begin())}};
+}
+
 // Every region from every day on, on the workload's clock.
 std::vector<simulate::StudyPlace> read_places(const OptionValues& options, Time first,
                                               std::vector<std::string>& notes, Error& failure) {
@@ -127,7 +147,10 @@ Result<simulate::StudySetup> read_setup(const OptionValues& options,
   assumed.gpu.static_share = options.number("static-share");
   setup.books = {predict::power_book(*curves, assumed)};
   setup.curves = {std::move(*curves)};
-  setup.places = read_places(options, first_submission(setup.workload), notes, failure);
+  const Time first = first_submission(setup.workload);
+  setup.places = options.has("supply")
+                     ? place_of_file(options.text("supply"), first, notes, failure)
+                     : read_places(options, first, notes, failure);
   if (!failure.details.empty()) return tl::unexpected(std::move(failure));
   setup.budget_percents = options.integers("budgets");
   setup.without_largest_job = options.flag("without-largest");
@@ -139,7 +162,14 @@ Result<simulate::StudySetup> read_setup(const OptionValues& options,
 Diagnostics check_budgets_options(const OptionValues& options) {
   Diagnostics mistakes;
   std::vector<fs::path> inputs;
-  for (const char* option : {"jobs", "curves"}) {
+  if (options.has("supply")) {
+    for (const char* option : {"region", "start"}) {
+      if (options.is_given(option))
+        mistakes.add(
+            {{}, 0, fmt::format("--{}", option), {}, "left out: --supply has its own hours"});
+    }
+  }
+  for (const char* option : {"jobs", "curves", "supply"}) {
     if (options.has(option)) inputs.emplace_back(options.text(option));
   }
   if (options.has("report")) check_output("--report", options.text("report"), inputs, mistakes);
@@ -154,7 +184,7 @@ std::string text_of(const OptionValues& options, const simulate::BudgetStudy& st
                      report::to_text(report::used_table(study, percents));
   text += fmt::format(
       "\n{} jobs, deadlines left out, all finished by every way; {} places; {} simulations.\n"
-      "100 %: what elastic-capped emits without caps. A dash: the budget is out of reach "
+      "100 %: what elastic-capped uses without caps. A dash: the budget is out of reach "
       "somewhere.\n"
       "Best caps and one price are found with hindsight; steered ways expect {} % of the work "
       "that\n"
@@ -201,6 +231,10 @@ CommandSpec carbon_budgets_spec() {
             .type = OptionType::text_list,
             .default_text = "2021-07-14,2021-08-25,2021-10-06,2021-11-17",
             .help = "The days on which the first job comes (UTC)."},
+           {.name = "supply",
+            .type = OptionType::file,
+            .help = "Instead: one file of carbon or prices by the hour, from its first hour on, as "
+                    "for weir simulate --supply."},
            {.name = "budgets",
             .type = OptionType::integer_list,
             .unit = "%",
@@ -250,7 +284,9 @@ CommandSpec carbon_budgets_spec() {
           {"weir carbon budgets", "What does a carbon price give, beside well-tuned caps?"},
           {"weir carbon budgets --region ciso --start 2021-07-14 --budgets 50,70 --report "
            "budgets.html",
-           "One region, one day, and a page with the curve."}}};
+           "One region, one day, and a page with the curve."},
+          {"weir carbon budgets --supply examples/energy/tariff.csv --budgets 50,70,90",
+           "Money instead of carbon: what does it help to know the tariff's hours?"}}};
 }
 
 Result<void> carbon_budgets_command(const OptionValues& options, Console& console) {

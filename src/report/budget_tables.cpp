@@ -76,6 +76,8 @@ std::string_view json_name(Way way) {
   switch (way) {
     case Way::price_tuned:
       return "price_tuned";
+    case Way::price_blind:
+      return "price_blind";
     case Way::price_steered:
       return "price_steered";
     case Way::elastic_tuned:
@@ -93,7 +95,7 @@ std::string_view json_name(Way way) {
 }
 
 std::string curve_figure(const BudgetStudy& study, std::span<const std::int64_t> percents) {
-  LinePlot plot{"Mean completion time by carbon budget",
+  LinePlot plot{"Mean completion time by budget",
                 "budget, % of elastic-capped without caps",
                 "1,000 s",
                 {},
@@ -110,7 +112,7 @@ std::string curve_figure(const BudgetStudy& study, std::span<const std::int64_t>
     plot.series.push_back(std::move(series));
   }
   return figure("Sooner or greener",
-                "Each way at the same use of carbon; steered ways use a little more or less.",
+                "Each way at the same use of the budget; steered ways use a little more or less.",
                 to_svg(plot), completion_table(study, percents));
 }
 
@@ -128,7 +130,7 @@ Table completion_table(const BudgetStudy& study, std::span<const std::int64_t> p
 }
 
 Table gain_table(const BudgetStudy& study, std::span<const std::int64_t> percents) {
-  Table table = with_budgets("How many times sooner green is, at the same carbon", percents);
+  Table table = with_budgets("How many times sooner green is, at the same use", percents);
   const auto add = [&](const std::string& title, const std::string& region, Way over, Way of) {
     std::vector<std::string> row{title};
     for (const std::int64_t percent : percents)
@@ -141,12 +143,13 @@ Table gain_table(const BudgetStudy& study, std::span<const std::int64_t> percent
     add(region + ", steered over steered caps", region, Way::elastic_steered, Way::price_steered);
   for (const std::string& region : regions_of(study))
     add(region + ", steered over best path", region, Way::elastic_path_tuned, Way::price_steered);
+  add("all, hours seen over hours unseen", "", Way::price_blind, Way::price_tuned);
   add("all, steered green over one price", "", Way::price_steered, Way::price_tuned);
   return table;
 }
 
 Table used_table(const BudgetStudy& study, std::span<const std::int64_t> percents) {
-  Table table = with_budgets("Most carbon used anywhere, of the budget", percents);
+  Table table = with_budgets("Most used anywhere, of the budget", percents);
   for (const Way way : ways_of(study)) {
     std::vector<std::string> row{std::string{name_of(way)}};
     for (const std::int64_t percent : percents) {
@@ -191,7 +194,7 @@ std::string budget_report(const ReportHeader& header, const BudgetStudy& study,
   const std::string content = curve_figure(study, percents) + "<h2>Gains</h2>\n" +
                               to_html(gain_table(study, percents)) +
                               "<h2>Use of the budget</h2>\n" + to_html(used_table(study, percents));
-  return page(header, "How soon, for how much carbon?", "", content,
+  return page(header, "How soon, for how much?", "", content,
               "100 % is what elastic-capped emits without caps. Power is modelled "
               "(docs/models/energy.md), intensity is the grid's average with lifecycle factors.",
               report_data(budget_json(study), header));

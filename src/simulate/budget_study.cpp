@@ -56,9 +56,11 @@ class PlaceStudy {
       found.srtf_completion_seconds = srtf_.back().seconds;
     }
     free_ = run("green", with_price(0));
+    mean_ = mean_supply();
     for (const std::int64_t percent : setup_.budget_percents) {
       const double budget = base.units * static_cast<double>(percent) / 100;
-      found.results.push_back(tuned_price(percent, budget));
+      found.results.push_back(tuned_price(Way::price_tuned, percent, budget));
+      found.results.push_back(tuned_price(Way::price_blind, percent, budget));
       found.results.push_back(steered(Way::price_steered, percent, budget));
       found.results.push_back(best_of(Way::elastic_tuned, elastic_, percent, budget));
       found.results.push_back(steered(Way::elastic_steered, percent, budget));
@@ -162,8 +164,15 @@ class PlaceStudy {
     return result;
   }
 
-  StudyResult tuned_price(std::int64_t percent, double budget) {
-    StudyResult result{Way::price_tuned, percent};
+  // The same for every hour, as long as jobs take.
+  SupplySeries mean_supply() const {
+    Time first = Time::max();
+    for (const TrainingArrival& job : workload_.jobs) first = std::min(first, job.submitted);
+    return {first, std::chrono::hours{24}, {place_.supply.mean(first, first + kMonth)}};
+  }
+
+  StudyResult tuned_price(Way way, std::int64_t percent, double budget) {
+    StudyResult result{way, percent};
     const auto take = [&](const Tried& tried, double price) {
       if (tried.units > budget) return;
       if (result.is_reached && tried.seconds >= result.completion_seconds) return;
@@ -173,11 +182,14 @@ class PlaceStudy {
       result.setting = fmt::format("{:.3g} s per unit", price);
     };
     take(free_, 0);
-    double low = 1e-3;
-    double high = 100;
+    const double units = mean_.values().front();  // for a kWh
+    double low = 0.3 / units;
+    double high = 3e4 / units;
     for (int i = 0; i < kHalvings && free_.units > budget; ++i) {
       const double price = std::sqrt(low * high);
-      const Tried tried = run("green", with_price(price));
+      TrainingRunConfig config = with_price(price);
+      if (way == Way::price_blind) config.energy->told = mean_;
+      const Tried tried = run("green", std::move(config));
       take(tried, price);
       if (tried.units <= budget && tried.units > kCloseEnough * budget) break;
       (tried.units <= budget ? high : low) = price;
@@ -232,6 +244,7 @@ class PlaceStudy {
     return path;
   }
 
+  static constexpr Duration kMonth = std::chrono::hours{30 * 24};
   static constexpr int kHalvings = 14;
   static constexpr double kCloseEnough = 0.998;
 
@@ -242,7 +255,8 @@ class PlaceStudy {
   std::atomic<std::int64_t>& runs_;
   std::vector<Tried> elastic_;
   std::vector<Tried> srtf_;
-  Tried free_;  // green where energy costs nothing
+  Tried free_;         // green where energy costs nothing
+  SupplySeries mean_;  // of the place's
 };
 
 const StudyResult* find(const StudiedPlace& place, std::int64_t percent, Way way) {
@@ -258,6 +272,8 @@ std::string_view name_of(Way way) {
   switch (way) {
     case Way::price_tuned:
       return "green, one price";
+    case Way::price_blind:
+      return "green, one price, hours unseen";
     case Way::price_steered:
       return "green, steered";
     case Way::elastic_tuned:

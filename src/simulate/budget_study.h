@@ -43,6 +43,7 @@ struct StudySetup {
 // One way to meet budgets.
 enum class Way : std::uint8_t {
   price_tuned,         // green at one price, found with hindsight
+  price_blind,         // the same, as if every hour were the mean of all
   price_steered,       // green with the price of a controller
   elastic_tuned,       // elastic-capped, the best caps with hindsight: the rival to beat
   elastic_steered,     // the same caps, walked along by the same controller, from all to little

@@ -119,7 +119,7 @@ class TrainingRun {
             std::make_shared<const PowerTable>(schedule::undominated(table));
     }
     state.energy.terms = std::make_shared<const EnergyTerms>(std::move(terms));
-    state.energy.supply = std::make_shared<const SupplySeries>(setup.supply);
+    state.energy.supply = std::make_shared<const SupplySeries>(setup.told.value_or(setup.supply));
   }
 
   EnergyMeter meter(const EnergySetup& setup) const {

@@ -40,9 +40,10 @@ struct JobSpeeds {
 
 // What energy costs, and what is wanted of it.
 struct EnergySetup {
-  std::vector<PowerBook> books;  // of each pool with GPUs; the last for those after it too
-  SupplySeries supply;           // as it really is, on the workload's clock
-  EnergyTerms terms;             // without `pools`: they follow from the books
+  std::vector<PowerBook> books;        // of each pool with GPUs; the last for those after it too
+  SupplySeries supply;                 // as it really is, on the workload's clock
+  std::optional<SupplySeries> told{};  // to the scheduler, where that is something else
+  EnergyTerms terms;                   // without `pools`: they follow from the books
 };
 
 struct TrainingRunConfig {

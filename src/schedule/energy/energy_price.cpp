@@ -11,8 +11,10 @@
 namespace weir::schedule {
 namespace {
 
-constexpr double kLeast = 1e-3;  // seconds per unit: below, it does not matter
-constexpr double kMost = 1e3;
+// Seconds per kWh: below, it does not matter; above, nothing more is saved.
+constexpr double kLeast = 0.3;
+constexpr double kMost = 3e5;
+constexpr Duration kMonth = std::chrono::hours{30 * 24};
 constexpr double kForever = 1e12;  // iterations
 constexpr double kPrior = 0.05;    // of the budget: how much the first guess weighs
 constexpr double kMostOfPaid = 5;  // times what was paid on average
@@ -22,6 +24,17 @@ double kept_of(const PoolView& view, Time set_at) {
   const Duration memory = view.config.price_memory;
   if (memory <= Duration{0}) return 0;
   return std::exp(-to_seconds(view.now - set_at) / to_seconds(memory));
+}
+
+// Of a price per unit, whatever the unit is.
+struct PriceRange {
+  double least = 0;
+  double most = 0;
+};
+
+PriceRange price_range(const PoolView& view) {
+  const double units = view.state.energy.supply->mean(view.now, view.now + kMonth);
+  return units > 0 ? PriceRange{kLeast / units, kMost / units} : PriceRange{kLeast, kMost};
 }
 
 // Units used so far, until now.
@@ -131,12 +144,11 @@ class Projection {
     });
   }
 
-  // Within the limits of a price.
-  double solve() const {
+  double solve(const PriceRange& range) const {
     if (at(0) <= budget_) return 0;
-    double low = kLeast;
-    double high = kMost;
-    if (at(high) > budget_) return kMost;
+    double low = range.least;
+    double high = range.most;
+    if (at(high) > budget_) return high;
     while (high / low > 1.005) {
       const double middle = std::sqrt(low * high);
       (at(middle) > budget_ ? low : high) = middle;
@@ -174,22 +186,23 @@ EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool) {
     return {static_cast<double>(*account.terms->price_nanos) / 1e9, false};
   if (!account.terms->budget_micros) return {};
   const Projection projection{view, pool};
+  const PriceRange range = price_range(view);
   const double before = static_cast<double>(account.price_nanos) / 1e9;
   // Towards the end hardly anything can be saved any more, at whatever price: it stays near what was
   // paid so far.
   const double most = account.used > 0.1 * projection.budget()
-                          ? std::max(kLeast, kMostOfPaid * account.paid / account.used)
-                          : kMost;
+                          ? std::max(range.least, kMostOfPaid * account.paid / account.used)
+                          : range.most;
   if (projection.used() >= projection.budget()) {
-    return {account.terms->when_spent == WhenSpent::overdraw ? most : kMost, true};
+    return {account.terms->when_spent == WhenSpent::overdraw ? most : range.most, true};
   }
-  const double solved = std::min(projection.solve(), most);
+  const double solved = std::min(projection.solve(range), most);
   if (account.priced_at == Time::min()) return {solved, false};
   const double kept = kept_of(view, account.priced_at);
-  const double smooth = std::exp(kept * std::log(std::max(before, kLeast)) +
-                                 (1 - kept) * std::log(std::max(solved, kLeast)));
+  const double smooth = std::exp(kept * std::log(std::max(before, range.least)) +
+                                 (1 - kept) * std::log(std::max(solved, range.least)));
   if (solved > smooth && projection.at(smooth) > projection.budget()) return {solved, false};
-  return {smooth <= kLeast * (1 + 1e-9) ? 0 : smooth, false};
+  return {smooth <= range.least * (1 + 1e-9) ? 0 : smooth, false};
 }
 
 std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPool& pool,
