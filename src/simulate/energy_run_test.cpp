@@ -115,6 +115,27 @@ TEST(EnergyRun, PromisesAreKeptWhateverEnergyCosts) {
 }
 
 // What is below the clock of least energy is not in the tables; what is not in them is not set.
+// Over many runs with deadlines: where energy is dear, promised jobs keep to the GPUs of their plans.
+TEST(EnergyRun, PromisedJobsGrowWhereEnergyIsCheap) {
+  const auto sums = [](std::int64_t price_nanos) {
+    double seconds = 0;
+    double kwh = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      EnergyCase made = an_energy_case("green", seed, true);
+      made.terms().price_nanos = price_nanos;
+      const TrainingOutcome outcome = made.play();
+      EXPECT_EQ(outcome.missed_after_admission, 0);
+      seconds += outcome.total_completion_seconds;
+      kwh += outcome.energy->jobs_kwh;
+    }
+    return std::pair{seconds, kwh};
+  };
+  const auto [free_seconds, free_kwh] = sums(0);
+  const auto [dear_seconds, dear_kwh] = sums(1'000'000'000'000);
+  EXPECT_LT(free_seconds, 0.8 * dear_seconds);
+  EXPECT_GT(free_kwh, 1.1 * dear_kwh);
+}
+
 TEST(EnergyRun, ClocksAndRatesAreThoseOfTheTables) {
   for_any_green_run("clocks", true, [](EnergyCase& made) {
     made.terms().price_nanos = *rc::gen::inRange<std::int64_t>(0, 200'000'000'000);

@@ -60,6 +60,8 @@ EnergyPool::EnergyPool(const PoolView& view)
     if (job.sizes->empty()) continue;
     ids_.push_back(id);
   }
+  held_options_.reserve(fixed_.size());
+  for (const WantedBlock& fixed : fixed_) hold(fixed);
   options_.reserve(ids_.size());
   for (const JobId id : ids_) {
     const TrainingJob& job = view.state.job(id);
@@ -68,6 +70,27 @@ EnergyPool::EnergyPool(const PoolView& view)
     jobs_.push_back({&options_.back(), to_iterations(job.left_at(view.now)), has_waited,
                      static_cast<std::int32_t>(job.block.size)});
   }
+}
+
+void EnergyPool::hold(const WantedBlock& fixed) {
+  const TrainingJob& job = view_.state.job(fixed.job);
+  const int level = level_of(*job.sizes, fixed.block.size);
+  if (level == kPaused) return;
+  const double rate =
+      static_cast<double>((*job.sizes)[static_cast<std::size_t>(level)].rate.value) / 1e6;
+  PricedOptions options;
+  for (const PricedOption& option : priced_options(view_.pool, job, power_)) {
+    const bool is_it = option.gpus == static_cast<std::int32_t>(fixed.block.size) &&
+                       option.clock_permille == kFullClock;
+    const bool is_faster = option.gpus > static_cast<std::int32_t>(fixed.block.size) &&
+                           option.rate >= rate && !job.spec->in_one_piece;
+    if (is_it || is_faster) options.push_back(option);
+  }
+  if (options.empty()) return;
+  held_ids_.push_back(fixed.job);
+  held_options_.push_back(std::move(options));
+  held_.push_back({&held_options_.back(), to_iterations(job.left_at(view_.now)), true,
+                   static_cast<std::int32_t>(job.block.size)});
 }
 
 PriceTerms EnergyPool::terms(double price) const {

@@ -27,6 +27,10 @@ class EnergyPool {
   const std::vector<JobId>& ids() const { return ids_; }
   std::vector<PricedJob>& jobs() { return jobs_; }
   const std::vector<PricedJob>& jobs() const { return jobs_; }
+  // Those that have GPUs by promise, or in one piece; by ascending id, with the options that are as
+  // fast as that.
+  const std::vector<JobId>& held_ids() const { return held_ids_; }
+  const std::vector<PricedJob>& held() const { return held_; }
   // With the GPUs that are left for them. The supply is null where nobody asks.
   PriceTerms terms(double price) const;
   const PoolPower* power() const { return power_; }
@@ -36,6 +40,7 @@ class EnergyPool {
                         ReasonCode reason) const;
 
  private:
+  void hold(const WantedBlock& fixed);
   NodeRow nodes() const;
   // As placed, the rest of the site included.
   double site_watts(const std::vector<WantedBlock>& wanted) const;
@@ -46,6 +51,9 @@ class EnergyPool {
   std::vector<PricedOptions> options_;
   std::vector<PricedJob> jobs_;
   std::vector<WantedBlock> fixed_;
+  std::vector<JobId> held_ids_;
+  std::vector<PricedOptions> held_options_;
+  std::vector<PricedJob> held_;
   BlockMap closed_;
 };
 

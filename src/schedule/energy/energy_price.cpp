@@ -101,6 +101,7 @@ class Projection {
     const double coming = seen > 0 ? std::max(0.0, to_come) / seen : 0;
     const PriceTerms prices = pool.terms(0);
     for (const PricedJob& job : pool.jobs()) add(job, job.left, prices);
+    for (const PricedJob& job : pool.held()) add(job, job.left, prices);
     // Their supply is the mean of all that is foreseen.
     if (coming > 0) {
       for (const Kind& kind : kinds_)
@@ -207,17 +208,24 @@ EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool) {
 
 std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPool& pool,
                                            const EnergyPrice& price,
-                                           const std::vector<int>& options) {
+                                           const std::vector<WantedBlock>& wanted) {
   const EnergyAccount& account = view.state.energy;
   if (account.terms == nullptr || !account.terms->budget_micros) return std::nullopt;
   const PriceTerms terms = pool.terms(price.seconds_per_unit);
   double per_second = 0;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    if (options[i] == kNoOption) continue;
-    const PricedJob& job = pool.jobs()[i];
-    per_second += (*job.options)[static_cast<std::size_t>(options[i])].rate *
-                  cheapest_work(job, terms, 0).units;
-  }
+  const auto add = [&](JobId id, const PricedJob& job) {
+    const auto want =
+        std::lower_bound(wanted.begin(), wanted.end(), id,
+                         [](const WantedBlock& block, JobId of) { return block.job < of; });
+    if (want == wanted.end() || want->job != id) return;
+    for (const PricedOption& option : *job.options) {
+      const bool is_it = option.gpus == static_cast<std::int32_t>(want->block.size) &&
+                         option.clock_permille == want->clock_permille;
+      if (is_it) per_second += option.rate * cheapest_work(job, terms, 0).units;
+    }
+  };
+  for (std::size_t i = 0; i < pool.jobs().size(); ++i) add(pool.ids()[i], pool.jobs()[i]);
+  for (std::size_t i = 0; i < pool.held().size(); ++i) add(pool.held_ids()[i], pool.held()[i]);
   return EnergyPriceSet{std::llround(price.seconds_per_unit * 1e9), std::llround(per_second * 1e9)};
 }
 

@@ -19,10 +19,10 @@ struct EnergyPrice {
 // Nothing where there is neither a price nor a budget.
 EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool);
 
-// For the log, and for the next price. Nothing without a budget.
+// For the log, and for the next price. Nothing without a budget. `wanted`: by ascending id.
 std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPool& pool,
                                            const EnergyPrice& price,
-                                           const std::vector<int>& options);
+                                           const std::vector<WantedBlock>& wanted);
 
 // The same for policies with caps: where on their path the budget lasts. In the log the place stands
 // for a price, in billionths of a step.

@@ -6,6 +6,7 @@
 
 #include "schedule/energy/energy_pool.h"
 #include "schedule/energy/energy_price.h"
+#include "schedule/energy/promised_growth.h"
 
 namespace weir::schedule {
 
@@ -60,14 +61,17 @@ std::vector<Mended> GreenPolicy::mend_all(const PoolView& view) const {
 Allocation GreenPolicy::allocate(const PoolView& view) const {
   EnergyPool pool{view};
   const EnergyPrice price = energy_price(view, pool);
-  PriceChoice choice = choose_by_price(pool.jobs(), pool.terms(price.seconds_per_unit));
+  const PriceTerms terms = pool.terms(price.seconds_per_unit);
+  PriceChoice choice = choose_by_price(pool.jobs(), terms);
   if (price.is_spent && view.state.energy.terms->when_spent == WhenSpent::pause) {
     for (std::size_t i = 0; i < choice.options.size(); ++i) {
       if (!pool.jobs()[i].must_run) choice.options[i] = kNoOption;
     }
   }
   Allocation allocation = pool.allocation(choice.options, choice.order, ReasonCode::at_this_price);
-  allocation.energy_price = price_record(view, pool, price, choice.options);
+  if (!price.is_spent && !terms.cap_watts)
+    grow_promised(view, pool, terms, choice.gpu_price, allocation.blocks);
+  allocation.energy_price = price_record(view, pool, price, allocation.blocks);
   allocation.wake_up = std::min(allocation.wake_up, next_promised_change(view, allocation));
   return allocation;
 }
