@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/snapshot.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -27,14 +30,17 @@ using schedule::TrainingPool;
 using schedule::TrainingState;
 
 constexpr std::string_view kMagic = "weirsnap";
-constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersion = 4;
 constexpr std::uint8_t kObserved = 0x80;     // tasks of another scheduler: observed_snapshot.h
 constexpr std::uint8_t kWithoutService = 1;  // the version before PolicyState
 constexpr std::uint8_t kWithoutTenants = 2;  // the version before tenants
+constexpr std::uint8_t kWithoutEnergy = 3;   // the version before clocks and energy
 constexpr std::size_t kChecksumBytes = 4;
 constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
 constexpr auto kLastSizeRule = static_cast<std::uint8_t>(SizeRule::asked);
 constexpr auto kLastDeadlineKind = static_cast<std::uint8_t>(DeadlineKind::hard);
+constexpr auto kLastWhenSpent = static_cast<std::uint8_t>(WhenSpent::pause);
+constexpr auto kLastQuantity = static_cast<std::uint8_t>(SupplyQuantity::power_cap);
 constexpr auto kLastOrigin = static_cast<std::uint8_t>(CurveOrigin::assumed);
 
 // A job's first byte: its phase, and these.
@@ -231,6 +237,186 @@ void put_timeline(ByteWriter& out, const Timeline& timeline) {
   out.time(timeline.end);
 }
 
+// To the last bit.
+void put_real(ByteWriter& out, double value) {
+  out.number(std::bit_cast<std::uint64_t>(value));
+}
+
+double get_real(ByteReader& in) {
+  const auto value = std::bit_cast<double>(in.number());
+  if (!std::isfinite(value)) in.fail();
+  return in.has_failed() ? 0 : value;
+}
+
+void put_use(ByteWriter& out, const schedule::EnergyUse& use) {
+  put_real(out, use.joules);
+  put_real(out, use.units);
+}
+
+schedule::EnergyUse get_use(ByteReader& in) {
+  schedule::EnergyUse use;
+  use.joules = get_real(in);
+  use.units = get_real(in);
+  return use;
+}
+
+void put_maybe(ByteWriter& out, const std::optional<std::int64_t>& value) {
+  out.byte(value ? 1 : 0);
+  if (value) out.integer(*value);
+}
+
+std::optional<std::int64_t> get_maybe(ByteReader& in) {
+  if (in.number_up_to(1) == 0) return std::nullopt;
+  return in.integer();
+}
+
+void put_supply(ByteWriter& out, const SupplySeries& series) {
+  out.time(series.begin());
+  out.duration(series.step());
+  out.number(series.values().size());
+  for (const double value : series.values()) put_real(out, value);
+}
+
+SupplySeries get_supply(ByteReader& in) {
+  const Time begin = in.time();
+  const Duration step = in.duration();
+  std::vector<double> values(in.count());
+  for (double& value : values) value = get_real(in);
+  if (!is_sound_series(begin, step, values)) in.fail();
+  return in.has_failed() ? SupplySeries{} : SupplySeries{begin, step, std::move(values)};
+}
+
+void put_terms(ByteWriter& out, const EnergyTerms& terms) {
+  out.number(terms.pools.size());
+  for (const PoolPower& power : terms.pools) {
+    out.number(power.pool.value);
+    out.integer(power.idle_milliwatts);
+    out.integer(power.node_milliwatts);
+    out.integer(power.asleep_milliwatts);
+    out.integer(power.overhead_permille);
+  }
+  put_maybe(out, terms.price_nanos);
+  put_maybe(out, terms.budget_micros);
+  out.time(terms.from);
+  out.time(terms.until);
+  out.byte(static_cast<std::uint8_t>(terms.when_spent));
+  out.integer(terms.expected_gpu_seconds);
+  put_maybe(out, terms.cap_milliwatts);
+  out.duration(terms.longest_pause);
+}
+
+EnergyTerms get_terms(ByteReader& in) {
+  EnergyTerms terms;
+  terms.pools.resize(in.count());
+  for (PoolPower& power : terms.pools) {
+    power.pool = PoolIndex{static_cast<std::uint32_t>(in.number_up_to(0xffffffff))};
+    power.idle_milliwatts = in.integer();
+    power.node_milliwatts = in.integer();
+    power.asleep_milliwatts = in.integer();
+    power.overhead_permille = in.small_integer();
+  }
+  terms.price_nanos = get_maybe(in);
+  terms.budget_micros = get_maybe(in);
+  terms.from = in.time();
+  terms.until = in.time();
+  terms.when_spent = static_cast<WhenSpent>(in.number_up_to(kLastWhenSpent));
+  terms.expected_gpu_seconds = in.integer();
+  terms.cap_milliwatts = get_maybe(in);
+  terms.longest_pause = in.duration();
+  if (!is_well_formed(terms) || terms.pools.empty()) in.fail();
+  return terms;
+}
+
+void put_account(ByteWriter& out, const schedule::EnergyAccount& account) {
+  out.byte(static_cast<std::uint8_t>((account.supply ? 1 : 0) | (account.terms ? 2 : 0)));
+  if (account.supply) {
+    out.byte(static_cast<std::uint8_t>(account.kind.quantity));
+    out.text(account.kind.currency);
+    put_supply(out, *account.supply);
+  }
+  if (account.terms) put_terms(out, *account.terms);
+  for (const double value :
+       {account.used, account.expected, account.expected_per_second, account.paid})
+    put_real(out, value);
+  out.integer(account.price_nanos);
+  out.time(account.since);
+  out.time(account.priced_at);
+  put_use(out, account.total);
+  out.number(account.tenants.size());
+  for (const auto& [name, use] : account.tenants) {
+    out.text(name);
+    put_use(out, use);
+  }
+}
+
+schedule::EnergyAccount get_account(ByteReader& in) {
+  schedule::EnergyAccount account;
+  const auto flags = in.number_up_to(3);
+  if ((flags & 1) != 0) {
+    account.kind.quantity = static_cast<SupplyQuantity>(in.number_up_to(kLastQuantity));
+    account.kind.currency = in.text();
+    account.supply = std::make_shared<const SupplySeries>(get_supply(in));
+  }
+  if ((flags & 2) != 0) {
+    if (account.supply == nullptr) in.fail();
+    account.terms = std::make_shared<const EnergyTerms>(get_terms(in));
+  }
+  for (double* value :
+       {&account.used, &account.expected, &account.expected_per_second, &account.paid})
+    *value = get_real(in);
+  account.price_nanos = in.integer();
+  account.since = in.time();
+  account.priced_at = in.time();
+  account.total = get_use(in);
+  for (std::size_t left = in.count(); left > 0 && !in.has_failed(); --left) {
+    std::string name = in.text();
+    account.tenants[std::move(name)] = get_use(in);
+  }
+  return account;
+}
+
+void put_power(ByteWriter& out, const PoolState& pool) {
+  out.number(pool.power.size());
+  for (const auto& [key, table] : pool.power) {
+    put_key(out, key);
+    out.byte(pool.measured_power.contains(key) ? 1 : 0);
+    out.number(table->size());
+    for (const PowerPoint& point : *table) {
+      out.integer(point.gpus);
+      out.integer(point.clock_permille);
+      out.integer(point.rate.value);
+      out.integer(point.milliwatts);
+    }
+  }
+  out.number(pool.iterations_seen.size());
+  for (const auto& [key, iterations] : pool.iterations_seen) {
+    put_key(out, key);
+    out.integer(iterations);
+  }
+}
+
+void get_power(ByteReader& in, PoolState& pool) {
+  for (std::size_t left = in.count(); left > 0 && !in.has_failed(); --left) {
+    CurveKey key = get_key(in);
+    if (in.number_up_to(1) != 0) pool.measured_power.insert(key);
+    PowerTable table(in.count());
+    for (PowerPoint& point : table) {
+      point.gpus = in.small_integer();
+      point.clock_permille = in.small_integer();
+      point.rate = IterationRate{in.integer()};
+      point.milliwatts = in.integer();
+      if (point.gpus < 1 || point.clock_permille < 1 || point.rate.value < 1 ||
+          point.milliwatts < 0)
+        in.fail();
+    }
+    pool.power[std::move(key)] = std::make_shared<const PowerTable>(std::move(table));
+  }
+  for (std::size_t left = in.count(); left > 0 && !in.has_failed(); --left) {
+    CurveKey key = get_key(in);
+    pool.iterations_seen[std::move(key)] = in.integer();
+  }
+}
+
 class SnapshotWriter {
  public:
   std::string write(const State& state) {
@@ -239,6 +425,7 @@ class SnapshotWriter {
     out_.duration(training.rescale_cost.per_doubling);
     out_.byte(static_cast<std::uint8_t>(training.size_rule));
     put_tenants(out_, training.tenants ? *training.tenants : TenantTable{});
+    put_account(out_, training.energy);
     out_.number(training.pools.size());
     for (const PoolState& pool : training.pools) put_pool(pool);
     out_.number(training.jobs.size());
@@ -272,6 +459,7 @@ class SnapshotWriter {
       put_key(out_, key);
       curves_.put(out_, curve, put_curve);
     }
+    put_power(out_, pool);
     out_.number(pool.active.size());
     std::uint64_t last = 0;
     for (const JobId job : pool.active) {
@@ -285,13 +473,16 @@ class SnapshotWriter {
     over.pool = job.pool;
     over.phase = job.phase;
     over.generation = job.generation;
+    over.energy = job.energy;
     const bool has_more = !(job == over);
     out_.byte(static_cast<std::uint8_t>(
         static_cast<unsigned>(job.phase) | (job.is_ready ? kIsReady : 0U) |
         (job.is_at_risk ? kIsAtRisk : 0U) | (job.is_provisional ? kIsProvisional : 0U) |
         (has_more ? kHasMore : 0U)));
     out_.number(job.pool.value);
-    out_.number(job.generation);
+    out_.number(std::uint64_t{job.generation} << 1U |
+                (job.energy == schedule::EnergyUse{} ? 0U : 1U));
+    if (!(job.energy == schedule::EnergyUse{})) put_use(out_, job.energy);
     if (!has_more) return;
     specs_.put(out_, job.spec, put_spec);
     sizes_.put(out_, job.sizes, put_sizes);
@@ -306,6 +497,8 @@ class SnapshotWriter {
     out_.time(job.served.since);
     out_.duration(job.served.running);
     out_.integer(job.served.gpu_milliseconds);
+    out_.integer(job.clock_permille);
+    out_.integer(job.clocked_millionths);
   }
 
   ByteWriter out_;
@@ -335,7 +528,8 @@ class SnapshotReader {
   SnapshotReader(std::string_view bytes, std::uint8_t version)
       : in_{bytes},
         has_service_{version != kWithoutService},
-        has_tenants_{version > kWithoutTenants} {}
+        has_tenants_{version > kWithoutTenants},
+        has_energy_{version > kWithoutEnergy} {}
 
   Problem read(State& state) {
     TrainingState& training = state.training;
@@ -347,7 +541,9 @@ class SnapshotReader {
       if (!table.empty() && !in_.has_failed())
         training.tenants = std::make_shared<const TenantTable>(std::move(table));
     }
+    if (has_energy_) training.energy = get_account(in_);
     if (in_.number() != training.pools.size() || in_.has_failed()) return problem_here();
+    if (!knows_pools_of_terms(training)) in_.fail();
     for (PoolState& pool : training.pools) {
       if (training.tenants) pool.usage.resize(training.tenants->tenants.size());
       if (!get_pool(pool)) return problem_here();
@@ -367,6 +563,14 @@ class SnapshotReader {
  private:
   Problem problem_here() const {
     return in_.has_failed() ? Problem::damaged : Problem::other_cluster;
+  }
+
+  static bool knows_pools_of_terms(const TrainingState& training) {
+    if (training.energy.terms == nullptr) return true;
+    const auto& pools = training.energy.terms->pools;
+    return std::all_of(pools.begin(), pools.end(), [&](const PoolPower& power) {
+      return training.find_pool(power.pool) != nullptr;
+    });
   }
 
   // False when the pool is another, or on a failure.
@@ -398,6 +602,7 @@ class SnapshotReader {
       if (curve == nullptr) in_.fail();
       pool.curves[std::move(key)] = std::move(curve);
     }
+    if (has_energy_) get_power(in_, pool);
     pool.active.resize(in_.count());
     std::uint64_t last = 0;
     for (JobId& job : pool.active) {
@@ -440,7 +645,12 @@ class SnapshotReader {
     job.is_at_risk = (first & kIsAtRisk) != 0;
     job.is_provisional = (first & kIsProvisional) != 0;
     job.pool = PoolIndex{static_cast<std::uint32_t>(in_.number_up_to(0xffffffff))};
-    job.generation = static_cast<std::uint32_t>(in_.number_up_to(0xffffffff));
+    const std::uint64_t generation = in_.number_up_to(has_energy_ ? 0x1ffffffff : 0xffffffff);
+    job.generation = static_cast<std::uint32_t>(has_energy_ ? generation >> 1U : generation);
+    if (has_energy_ && (generation & 1U) != 0) {
+      job.energy = get_use(in_);
+      if (job.energy == schedule::EnergyUse{}) in_.fail();
+    }
     const PoolState* pool = training.find_pool(job.pool);
     if (pool == nullptr) in_.fail();
     if ((first & kHasMore) == 0) {
@@ -462,6 +672,10 @@ class SnapshotReader {
       job.served.since = in_.time();
       job.served.running = in_.duration();
       job.served.gpu_milliseconds = in_.integer();
+    }
+    if (has_energy_) {
+      job.clock_permille = in_.small_integer();
+      job.clocked_millionths = in_.integer();
     }
     if (job.spec == nullptr || job.sizes == nullptr) in_.fail();
     if (job.spec != nullptr && training.tenants)
@@ -492,6 +706,7 @@ class SnapshotReader {
   ByteReader in_;
   bool has_service_;
   bool has_tenants_;
+  bool has_energy_;
   SharedReader<Curve> curves_;
   SharedReader<TrainingSpec> specs_;
   SharedReader<SizeTable> sizes_;
@@ -525,8 +740,8 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
     return broken("something else", "the bytes of a snapshot");
   const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
-  if (version != kVersion && version != kWithoutTenants && version != kWithoutService &&
-      version != kObserved)
+  if (version != kVersion && version != kWithoutEnergy && version != kWithoutTenants &&
+      version != kWithoutService && version != kObserved)
     return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
   const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
   const auto checksum = as_bytes(checksum_of(covered));

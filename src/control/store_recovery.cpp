@@ -95,6 +95,21 @@ class Fits {
     return what.table != nullptr && is_well_formed(*what.table) &&
            *what.table == with_default_tenant(*what.table);
   }
+  bool operator()(const SupplyAdopted& what) const {
+    return what.series != nullptr && !what.series->empty() &&
+           what.kind.quantity != SupplyQuantity::power_cap;
+  }
+  bool operator()(const EnergyTermsAdopted& what) const {
+    const auto is_known = [&](const PoolPower& power) {
+      return state_.training.find_pool(power.pool) != nullptr;
+    };
+    return what.terms != nullptr && is_well_formed(*what.terms) &&
+           (what.terms->pools.empty() || state_.training.energy.supply != nullptr) &&
+           std::all_of(what.terms->pools.begin(), what.terms->pools.end(), is_known);
+  }
+  bool operator()(const PowerTableAdopted& what) const {
+    return what.table != nullptr && state_.training.find_pool(what.pool) != nullptr;
+  }
   bool operator()(const CurveAdopted& what) const {
     return what.curve != nullptr && state_.training.find_pool(what.pool) != nullptr;
   }

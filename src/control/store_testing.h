@@ -113,6 +113,45 @@ class RandomWorld {
     return table;
   }
 
+  // Some of it is refused, and some takes all terms away.
+  What something_about_energy() {
+    switch (rng_.below(4)) {
+      case 0:
+        return energy_terms();
+      case 1:
+        return power_number(rng_.below(4));
+      default:
+        return supply();
+    }
+  }
+  SupplyUpdated supply() {
+    std::vector<double> values;
+    for (int i = 0; i < 30; ++i) values.push_back(static_cast<double>(rng_.below(600)) / 7);
+    SupplyKind kind;
+    if (rng_.below(6) == 0) kind = {SupplyQuantity::price, "EUR"};
+    return {kind, SupplySeries{now_, from_seconds(3600), std::move(values)}};
+  }
+  EnergyConfigured energy_terms() {
+    EnergyTerms terms;
+    if (rng_.below(5) > 0) terms.pools.push_back({PoolIndex{0}, 50'000, 800'000, 10'000, 1200});
+    terms.from = schedule::testing::at_second(static_cast<std::int64_t>(900 + rng_.below(2) * 200));
+    terms.until = terms.from + from_seconds(86'400);
+    if (rng_.below(3) > 0) terms.budget_micros = static_cast<std::int64_t>(rng_.below(500'000'000));
+    if (rng_.below(4) == 0) terms.cap_milliwatts = 1'000'000;
+    return {terms};
+  }
+  PowerTableUpdated power_number(std::uint64_t number) {
+    const CurveUpdated curve = curve_number(number);
+    PowerTable table;
+    for (const CurvePoint& point : curve.curve.useful()) {
+      for (const std::int32_t clock : {600, 1000})
+        table.push_back({point.gpus, clock, clocked(point.rate, 400'000 + clock * 600),
+                         point.gpus * (100'000 + std::int64_t{clock} * 250)});
+    }
+    return {PoolIndex{0}, curve.key, std::move(table),
+            rng_.below(3) == 0 ? CurveOrigin::measured : CurveOrigin::assumed};
+  }
+
   JobId some_job(const schedule::TrainingState& state) {
     const std::vector<JobId>& active = state.pools.front().active;
     if (active.empty() || rng_.below(10) == 0) return JobId{rng_.below(state.jobs.size() + 2)};
@@ -163,6 +202,7 @@ class RandomWorld {
         if (rng_.below(4) > 0) return TimerFired{};
         return curve_number(3);
       case 16:
+        if (rng_.below(2) == 0) return something_about_energy();
         return TenantsChanged{any_table()};
     }
   }
@@ -212,6 +252,16 @@ inline std::string difference(const schedule::State& a, const schedule::State& b
   if ((left.tenants == nullptr) != (right.tenants == nullptr) ||
       (left.tenants && !(*left.tenants == *right.tenants)))
     return "the tenants";
+  if ((left.energy.terms == nullptr) != (right.energy.terms == nullptr) ||
+      (left.energy.terms && !(*left.energy.terms == *right.energy.terms)))
+    return "the terms of energy";
+  if ((left.energy.supply == nullptr) != (right.energy.supply == nullptr) ||
+      (left.energy.supply && !(*left.energy.supply == *right.energy.supply)))
+    return "the supply";
+  schedule::EnergyAccount account = left.energy;
+  account.terms = right.energy.terms;
+  account.supply = right.energy.supply;
+  if (!(account == right.energy)) return "what energy has cost";
   for (std::size_t i = 0; i < left.jobs.size(); ++i) {
     if (!(a.jobs[i] == b.jobs[i])) return "the entry of job " + std::to_string(i + 1);
     schedule::TrainingJob one = left.jobs[i];
@@ -234,6 +284,13 @@ inline std::string difference(const schedule::State& a, const schedule::State& b
     if (one.arrivals != other.arrivals || one.arrivals_seen != other.arrivals_seen ||
         one.first_arrival != other.first_arrival)
       return "arrivals";
+    if (one.iterations_seen != other.iterations_seen || one.measured_power != other.measured_power)
+      return "what came, or whose power was measured";
+    if (one.power.size() != other.power.size()) return "the number of power tables";
+    for (const auto& [key, table] : one.power) {
+      const auto found = other.power.find(key);
+      if (found == other.power.end() || !(*found->second == *table)) return "a power table";
+    }
     if (one.curves.size() != other.curves.size()) return "the number of curves";
     for (const auto& [key, curve] : one.curves) {
       const auto found = other.curves.find(key);

@@ -49,4 +49,7 @@ struct EnergyTerms {
   friend bool operator==(const EnergyTerms&, const EnergyTerms&) = default;
 };
 
+// Whether a scheduler can work with them: each pool once, nothing negative, a budget that has a time.
+bool is_well_formed(const EnergyTerms& terms);
+
 }  // namespace weir

@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "domain/curve.h"
+#include "domain/energy_terms.h"
 #include "domain/ids.h"
 #include "domain/observed.h"
 #include "domain/placement.h"
+#include "domain/power_table.h"
 #include "domain/shape.h"
+#include "domain/supply_kind.h"
+#include "domain/supply_series.h"
 #include "domain/tenants.h"
 #include "domain/time.h"
 #include "domain/training.h"
@@ -144,6 +148,28 @@ struct TenantsChanged {
   friend bool operator==(const TenantsChanged&, const TenantsChanged&) = default;
 };
 
+// What a kilowatt-hour costs over time, as far as is known now: carbon or a price.
+struct SupplyUpdated {
+  SupplyKind kind;
+  SupplySeries series;
+  friend bool operator==(const SupplyUpdated&, const SupplyUpdated&) = default;
+};
+
+// What the operator wants of the cluster's energy. Terms without pools: nobody asks any more.
+struct EnergyConfigured {
+  EnergyTerms terms;
+  friend bool operator==(const EnergyConfigured&, const EnergyConfigured&) = default;
+};
+
+// What jobs of that kind draw in that pool: measured, or made from their curve (assumed).
+struct PowerTableUpdated {
+  PoolIndex pool;
+  CurveKey key;
+  PowerTable table;
+  CurveOrigin origin = CurveOrigin::assumed;
+  friend bool operator==(const PowerTableUpdated&, const PowerTableUpdated&) = default;
+};
+
 // It is time to decide who has which GPUs: everything that happened at this moment has been told,
 // or a moment has come that the scheduler asked to be woken at.
 struct TimerFired {
@@ -155,7 +181,8 @@ struct Event {
   std::variant<JobSubmitted, JobFinished, NodeLost, NodeReturned, TrainingSubmitted, JobCancelled,
                RanksReady, RanksFailed, ProgressReported, CurveUpdated, NodeDrained,
                ForeignUseObserved, TimerFired, JobFailed, RescaleCostMeasured, ClockStepped,
-               NodesObserved, TaskObserved, PlacementObserved, TenantsChanged>
+               NodesObserved, TaskObserved, PlacementObserved, TenantsChanged, SupplyUpdated,
+               EnergyConfigured, PowerTableUpdated>
       what;
 };
 

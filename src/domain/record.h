@@ -11,10 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "domain/energy_terms.h"
 #include "domain/ids.h"
 #include "domain/observed.h"
 #include "domain/placement.h"
+#include "domain/power_table.h"
 #include "domain/shape.h"
+#include "domain/supply_kind.h"
+#include "domain/supply_series.h"
 #include "domain/target_workload.h"
 #include "domain/tenants.h"
 #include "domain/time.h"
@@ -289,6 +293,34 @@ struct TenantsAdopted {
   }
 };
 
+// What a kilowatt-hour costs from now on, as far as is known.
+struct SupplyAdopted {
+  SupplyKind kind;
+  std::shared_ptr<const SupplySeries> series;
+  friend bool operator==(const SupplyAdopted& a, const SupplyAdopted& b) {
+    return a.kind == b.kind && *a.series == *b.series;
+  }
+};
+
+// The terms on which energy is used from now on; none without pools.
+struct EnergyTermsAdopted {
+  std::shared_ptr<const EnergyTerms> terms;
+  friend bool operator==(const EnergyTermsAdopted& a, const EnergyTermsAdopted& b) {
+    return *a.terms == *b.terms;
+  }
+};
+
+// What jobs of that kind are taken to draw from now on.
+struct PowerTableAdopted {
+  PoolIndex pool;
+  CurveKey key;
+  std::shared_ptr<const PowerTable> table;
+  CurveOrigin origin = CurveOrigin::assumed;
+  friend bool operator==(const PowerTableAdopted& a, const PowerTableAdopted& b) {
+    return a.pool == b.pool && a.key == b.key && *a.table == *b.table && a.origin == b.origin;
+  }
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -302,7 +334,8 @@ struct Record {
                TimelineRevised, PromiseRefused, JobUnpromised, JobResized, JobObserved,
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
                ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen, NodesKnown,
-               TenantsAdopted, ClockSet, EnergyPriceSet>
+               TenantsAdopted, ClockSet, EnergyPriceSet, SupplyAdopted, EnergyTermsAdopted,
+               PowerTableAdopted>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

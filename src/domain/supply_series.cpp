@@ -2,6 +2,7 @@
 #include "domain/supply_series.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace weir {
@@ -13,7 +14,20 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 
+constexpr Duration kFarthest = Duration::max() / 4;
+constexpr double kLargestValue = 1e12;
+
 }  // namespace
+
+bool is_sound_series(Time begin, Duration step, std::span<const double> per_kwh) {
+  const Duration since = begin.time_since_epoch();
+  if (per_kwh.empty() || step <= Duration{0} || since < -kFarthest || since > kFarthest)
+    return false;
+  if (static_cast<std::int64_t>(per_kwh.size()) > kFarthest / step) return false;
+  return std::all_of(per_kwh.begin(), per_kwh.end(), [](double value) {
+    return std::isfinite(value) && value >= 0 && value <= kLargestValue;
+  });
+}
 
 SupplySeries::SupplySeries(Time begin, Duration step, std::vector<double> per_kwh)
     : begin_{begin}, step_{step}, per_kwh_{std::move(per_kwh)} {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,14 @@
 
 namespace weir {
 
+// What a series may be made from: at least one value, all finite and not negative, in steps of more
+// than no time; within the years that a Time can count.
+bool is_sound_series(Time begin, Duration step, std::span<const double> per_kwh);
+
 class SupplySeries {
  public:
   SupplySeries() = default;
-  // Requires: `step` is positive, there is at least one value, all are finite and not negative.
+  // Requires: is_sound_series.
   SupplySeries(Time begin, Duration step, std::vector<double> per_kwh);
 
   Time begin() const { return begin_; }

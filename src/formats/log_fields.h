@@ -35,6 +35,13 @@ struct CurveParts {
   CurveOrigin origin{};
 };
 
+// What a series is made from.
+struct SupplyParts {
+  Time begin;
+  Duration step{};
+  std::vector<double> values;
+};
+
 struct NoFields {};
 template <class T>
 inline constexpr auto kFields = NoFields{};
@@ -64,6 +71,30 @@ inline constexpr auto kFields<CurveKey> =
 template <>
 inline constexpr auto kFields<CurveParts> =
     std::tuple{Field{"points", &CurveParts::points}, Field{"origin", &CurveParts::origin}};
+template <>
+inline constexpr auto kFields<SupplyParts> =
+    std::tuple{Field{"begin", &SupplyParts::begin}, Field{"step", &SupplyParts::step},
+               Field{"values", &SupplyParts::values}};
+template <>
+inline constexpr auto kFields<SupplyKind> = std::tuple{
+    Field{"quantity", &SupplyKind::quantity}, Field{"currency", &SupplyKind::currency, true}};
+template <>
+inline constexpr auto kFields<PoolPower> = std::tuple{
+    Field{"pool", &PoolPower::pool}, Field{"idle_milliwatts", &PoolPower::idle_milliwatts},
+    Field{"node_milliwatts", &PoolPower::node_milliwatts},
+    Field{"asleep_milliwatts", &PoolPower::asleep_milliwatts},
+    Field{"overhead_permille", &PoolPower::overhead_permille}};
+template <>
+inline constexpr auto kFields<EnergyTerms> =
+    std::tuple{Field{"pools", &EnergyTerms::pools},
+               Field{"price_nanos", &EnergyTerms::price_nanos},
+               Field{"budget_micros", &EnergyTerms::budget_micros},
+               Field{"from", &EnergyTerms::from},
+               Field{"until", &EnergyTerms::until},
+               Field{"when_spent", &EnergyTerms::when_spent},
+               Field{"expected_gpu_seconds", &EnergyTerms::expected_gpu_seconds},
+               Field{"cap_milliwatts", &EnergyTerms::cap_milliwatts},
+               Field{"longest_pause", &EnergyTerms::longest_pause}};
 template <>
 inline constexpr auto kFields<TrainingSpec> =
     std::tuple{Field{"name", &TrainingSpec::name},
@@ -247,6 +278,26 @@ inline constexpr auto kFields<PlacementObserved> =
     std::tuple{Field{"job", &PlacementObserved::job}, Field{"node", &PlacementObserved::node},
                Field{"gpus", &PlacementObserved::gpus}};
 template <>
+inline constexpr auto kFields<SupplyAdopted> =
+    std::tuple{Field{"kind", &SupplyAdopted::kind}, Field{"series", &SupplyAdopted::series}};
+template <>
+inline constexpr auto kFields<SupplyUpdated> =
+    std::tuple{Field{"kind", &SupplyUpdated::kind}, Field{"series", &SupplyUpdated::series}};
+template <>
+inline constexpr auto kFields<EnergyTermsAdopted> =
+    std::tuple{Field{"terms", &EnergyTermsAdopted::terms}};
+template <>
+inline constexpr auto kFields<EnergyConfigured> =
+    std::tuple{Field{"terms", &EnergyConfigured::terms}};
+template <>
+inline constexpr auto kFields<PowerTableAdopted> = std::tuple{
+    Field{"pool", &PowerTableAdopted::pool}, Field{"key", &PowerTableAdopted::key},
+    Field{"table", &PowerTableAdopted::table}, Field{"origin", &PowerTableAdopted::origin}};
+template <>
+inline constexpr auto kFields<PowerTableUpdated> = std::tuple{
+    Field{"pool", &PowerTableUpdated::pool}, Field{"key", &PowerTableUpdated::key},
+    Field{"table", &PowerTableUpdated::table}, Field{"origin", &PowerTableUpdated::origin}};
+template <>
 inline constexpr auto kFields<TenantsAdopted> = std::tuple{Field{"table", &TenantsAdopted::table}};
 template <>
 inline constexpr auto kFields<TenantsChanged> = std::tuple{Field{"table", &TenantsChanged::table}};
@@ -289,7 +340,9 @@ static_assert(knows_all_members<Reason>() && knows_all_members<Shape>() &&
                   knows_all_members<TrainingSpec>() && knows_all_members<GpuBlock>() &&
                   knows_all_members<Timeline>() && knows_all_members<ObservedNode>() &&
                   knows_all_members<TenantQuota>() && knows_all_members<Tenant>() &&
-                  knows_all_members<TenantTable>(),
+                  knows_all_members<TenantTable>() && knows_all_members<SupplyParts>() &&
+                  knows_all_members<SupplyKind>() && knows_all_members<PoolPower>() &&
+                  knows_all_members<EnergyTerms>(),
               "the log does not know a member of what records are made of");
 
 }  // namespace weir::formats::log

@@ -5,8 +5,10 @@
 
 #include <rapidcheck.h>
 
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -130,6 +132,72 @@ inline ClockSet any_of_type() {
 template <>
 inline EnergyPriceSet any_of_type() {
   return {any_number<std::int64_t>(), any_number<std::int64_t>()};
+}
+inline SupplyKind any_supply_kind() {
+  return {*rc::gen::element(SupplyQuantity::carbon_lifecycle, SupplyQuantity::carbon_direct,
+                            SupplyQuantity::price, SupplyQuantity::power_cap),
+          any_text()};
+}
+inline SupplySeries any_series() {
+  std::vector<double> values = any_vector<double>(
+      [] { return std::abs(static_cast<double>(any_number<std::int64_t>())) / 1e7; });
+  if (values.empty()) values.push_back(0.1);
+  return {Time{Duration{any_number<std::int64_t>() / 5}},
+          Duration{1 + *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 50)},
+          std::move(values)};
+}
+inline std::optional<std::int64_t> any_maybe() {
+  if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+  return any_number<std::int64_t>();
+}
+inline EnergyTerms any_terms() {
+  EnergyTerms terms;
+  terms.pools = any_vector<PoolPower>([] {
+    return PoolPower{any_id<PoolIndex>(), any_number<std::int64_t>(), any_number<std::int64_t>(),
+                     any_number<std::int64_t>(), any_number<std::int32_t>()};
+  });
+  terms.price_nanos = any_maybe();
+  terms.budget_micros = any_maybe();
+  terms.from = any_time();
+  terms.until = any_time();
+  terms.when_spent = *rc::gen::element(WhenSpent::overdraw, WhenSpent::min_power, WhenSpent::pause);
+  terms.expected_gpu_seconds = any_number<std::int64_t>();
+  terms.cap_milliwatts = any_maybe();
+  terms.longest_pause = Duration{any_number<std::int64_t>()};
+  return terms;
+}
+inline PowerTable any_power_table() {
+  return any_vector<PowerPoint>([] {
+    return PowerPoint{*rc::gen::inRange(1, 1000), *rc::gen::inRange(1, 1001),
+                      IterationRate{*rc::gen::inRange<std::int64_t>(1, 1'000'000'000)},
+                      *rc::gen::inRange<std::int64_t>(0, 1'000'000'000)};
+  });
+}
+template <>
+inline SupplyAdopted any_of_type() {
+  return {any_supply_kind(), std::make_shared<const SupplySeries>(any_series())};
+}
+template <>
+inline SupplyUpdated any_of_type() {
+  return {any_supply_kind(), any_series()};
+}
+template <>
+inline EnergyTermsAdopted any_of_type() {
+  return {std::make_shared<const EnergyTerms>(any_terms())};
+}
+template <>
+inline EnergyConfigured any_of_type() {
+  return {any_terms()};
+}
+template <>
+inline PowerTableAdopted any_of_type() {
+  return {any_id<PoolIndex>(), any_key(), std::make_shared<const PowerTable>(any_power_table()),
+          *rc::gen::element(CurveOrigin::measured, CurveOrigin::assumed)};
+}
+template <>
+inline PowerTableUpdated any_of_type() {
+  return {any_id<PoolIndex>(), any_key(), any_power_table(),
+          *rc::gen::element(CurveOrigin::measured, CurveOrigin::assumed)};
 }
 template <>
 inline ClockStepSeen any_of_type() {

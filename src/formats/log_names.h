@@ -76,6 +76,18 @@ inline constexpr std::string_view kTypeName<ClockSet> = "clock_set";
 template <>
 inline constexpr std::string_view kTypeName<EnergyPriceSet> = "energy_price_set";
 template <>
+inline constexpr std::string_view kTypeName<SupplyAdopted> = "supply_adopted";
+template <>
+inline constexpr std::string_view kTypeName<SupplyUpdated> = "supply_updated";
+template <>
+inline constexpr std::string_view kTypeName<EnergyTermsAdopted> = "energy_terms_adopted";
+template <>
+inline constexpr std::string_view kTypeName<EnergyConfigured> = "energy_configured";
+template <>
+inline constexpr std::string_view kTypeName<PowerTableAdopted> = "power_table_adopted";
+template <>
+inline constexpr std::string_view kTypeName<PowerTableUpdated> = "power_table_updated";
+template <>
 inline constexpr std::string_view kTypeName<NodesKnown> = "nodes_known";
 
 template <>
@@ -238,6 +250,32 @@ constexpr std::string_view name_of(CurveOrigin origin) {
       return "planned";
     case CurveOrigin::assumed:
       return "assumed";
+  }
+  return {};
+}
+
+constexpr std::string_view name_of(WhenSpent rule) {
+  switch (rule) {
+    case WhenSpent::overdraw:
+      return "overdraw";
+    case WhenSpent::min_power:
+      return "min_power";
+    case WhenSpent::pause:
+      return "pause";
+  }
+  return {};
+}
+
+constexpr std::string_view name_of(SupplyQuantity quantity) {
+  switch (quantity) {
+    case SupplyQuantity::carbon_lifecycle:
+      return "carbon_lifecycle";
+    case SupplyQuantity::carbon_direct:
+      return "carbon_direct";
+    case SupplyQuantity::price:
+      return "price";
+    case SupplyQuantity::power_cap:
+      return "power_cap";
   }
   return {};
 }

@@ -5,6 +5,15 @@
 
 namespace weir::formats::log {
 
+bool Reader::take(double& number) {
+  constexpr std::string_view kExpected = "a number";
+  std::string_view digits;
+  if (!json_.take_number(digits)) return fail(std::string{kExpected});
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc{} && end == digits.data() + digits.size()) return true;
+  return fail_text(shortened(digits), std::string{kExpected});
+}
+
 bool Reader::take(Seconds& seconds) {
   constexpr std::string_view kExpected = "seconds from 0 up";
   std::string_view number;
@@ -56,6 +65,32 @@ bool Reader::take(Curve& curve) {
   if (!take(parts)) return false;
   curve = Curve{std::move(parts.points), parts.origin};
   return true;
+}
+
+bool Reader::take(PowerPoint& point) {
+  const JsonCursor::Mark begin = json_.mark();
+  if (!row("[GPUs, permille of the clock, micro-iterations per second, milliwatts]", point.gpus,
+           point.clock_permille, point.rate, point.milliwatts))
+    return false;
+  if (point.gpus >= 1 && point.clock_permille >= 1 && point.rate.value >= 1 &&
+      point.milliwatts >= 0)
+    return true;
+  json_.rewind(begin);
+  return fail("three numbers from 1 up, and milliwatts");
+}
+
+bool Reader::take(SupplySeries& series) {
+  const JsonCursor::Mark begin = json_.mark();
+  SupplyParts parts;
+  if (!take(parts)) return false;
+  const bool is_sound =
+      is_sound_series(parts.begin, parts.step, std::span<const double>{parts.values});
+  if (is_sound) {
+    series = SupplySeries{parts.begin, parts.step, std::move(parts.values)};
+    return true;
+  }
+  json_.rewind(begin);
+  return fail("values that are not negative, in steps of more than no time");
 }
 
 bool Reader::take(PlacementList& placements) {

@@ -68,6 +68,7 @@ class Reader {
     duration = Duration{count};
     return true;
   }
+  bool take(double& number);
   bool take(Seconds& seconds);
   bool take(Work& work);
   bool take(RawJson& value) { return json_.skip_value(value.text) || not_json(); }
@@ -112,6 +113,8 @@ class Reader {
   }
   bool take(CurvePoint& point);
   bool take(Curve& curve);
+  bool take(PowerPoint& point);
+  bool take(SupplySeries& series);
   bool take(PlacementList& placements);
   template <class T>
   bool take(std::vector<T>& values) {

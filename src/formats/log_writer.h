@@ -36,6 +36,8 @@ class Writer {
     line_.append(text.data(), text.size());
   }
   void put(bool value) { raw(value ? "true" : "false"); }
+  // The shortest text that reads back equal.
+  void put(double number) { fmt::format_to(std::back_inserter(line_), "{}", number); }
   void put(std::string_view text) { append_json_string(line_, text); }
   void put(const std::string& text) { put(std::string_view{text}); }
   void put(Time time) { put(time.time_since_epoch().count()); }
@@ -79,6 +81,12 @@ class Writer {
     raw(",\"origin\":");
     put(curve.origin());
     raw("}");
+  }
+  void put(const PowerPoint& point) {
+    row(point.gpus, point.clock_permille, point.rate, point.milliwatts);
+  }
+  void put(const SupplySeries& series) {
+    put(SupplyParts{series.begin(), series.step(), series.values()});
   }
   void put(const PlacementList& placements) { list(placements.all()); }
   template <class T>

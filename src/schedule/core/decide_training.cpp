@@ -8,6 +8,7 @@
 #include "schedule/admit/gate.h"
 #include "schedule/admit/promises.h"
 #include "schedule/admit/recover.h"
+#include "schedule/energy/priced_options.h"
 
 namespace weir::schedule {
 namespace {
@@ -157,6 +158,50 @@ void TrainingDecision::operator()(const TenantsChanged& event) {
   if (state_.tenants ? *state_.tenants == *table : table->empty())
     return add(EventIgnored{}, {ReasonCode::already_so, 0});
   add(TenantsAdopted{std::move(table)}, {ReasonCode::as_reported, 0});
+}
+
+// A cap is none of what a kilowatt-hour costs.
+void TrainingDecision::operator()(const SupplyUpdated& event) {
+  if (event.series.empty() || event.kind.quantity == SupplyQuantity::power_cap)
+    return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  const EnergyAccount& known = state_.energy;
+  if (known.supply != nullptr && known.kind == event.kind && *known.supply == event.series)
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(SupplyAdopted{event.kind, std::make_shared<const SupplySeries>(event.series)},
+      {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const EnergyConfigured& event) {
+  const EnergyTerms& terms = event.terms;
+  const bool knows_pools =
+      std::all_of(terms.pools.begin(), terms.pools.end(),
+                  [&](const PoolPower& power) { return state_.find_pool(power.pool) != nullptr; });
+  const bool has_supply = state_.energy.supply != nullptr || terms.pools.empty();
+  if (!knows_pools || !has_supply || !is_well_formed(terms))
+    return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  const auto& known = state_.energy.terms;
+  if (known != nullptr ? *known == terms : terms.pools.empty())
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(EnergyTermsAdopted{std::make_shared<const EnergyTerms>(terms)}, {ReasonCode::as_reported, 0});
+}
+
+// What is worse in every respect is left out.
+void TrainingDecision::operator()(const PowerTableUpdated& event) {
+  const PoolState* pool = state_.find_pool(event.pool);
+  const auto is_before = [](const PowerPoint& a, const PowerPoint& b) {
+    return std::pair{a.gpus, a.clock_permille} < std::pair{b.gpus, b.clock_permille};
+  };
+  if (pool == nullptr || event.table.empty() ||
+      !std::is_sorted(event.table.begin(), event.table.end(), is_before))
+    return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  auto table = std::make_shared<const PowerTable>(undominated(event.table));
+  const auto known = pool->power.find(event.key);
+  const bool is_measured = event.origin == CurveOrigin::measured;
+  if (known != pool->power.end() && *known->second == *table &&
+      pool->measured_power.contains(event.key) == is_measured)
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(PowerTableAdopted{event.pool, event.key, std::move(table), event.origin},
+      {ReasonCode::as_reported, 0});
 }
 
 void TrainingDecision::operator()(const RanksReady& event) {

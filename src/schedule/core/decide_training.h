@@ -43,6 +43,9 @@ class TrainingDecision {
   void operator()(const RescaleCostMeasured& event);
   void operator()(const ClockStepped& event);
   void operator()(const TenantsChanged& event);
+  void operator()(const SupplyUpdated& event);
+  void operator()(const EnergyConfigured& event);
+  void operator()(const PowerTableUpdated& event);
 
   // What follows once the records of the event are part of the state.
   void follow_up(const Event& event);

@@ -101,6 +101,10 @@ class Evolution {
   void operator()(const ClockSet& record) const { train(record); }
   void operator()(const EnergyPriceSet& record) const { train(record); }
 
+  void operator()(const SupplyAdopted& record) const { train(record); }
+  void operator()(const EnergyTermsAdopted& record) const { train(record); }
+  void operator()(const PowerTableAdopted& record) const { train(record); }
+
   void operator()(const ClockStepSeen&) const {}
   void operator()(const EventIgnored&) const {}
 

@@ -77,7 +77,15 @@ TrainingJob over(const TrainingJob& job, TrainingPhase phase) {
   kept.pool = job.pool;
   kept.phase = phase;
   kept.generation = job.generation;
+  kept.energy = job.energy;
   return kept;
+}
+
+// Of a budget nothing is used yet, and no price has been found.
+void begin_anew(EnergyAccount& account) {
+  account.used = account.expected = account.expected_per_second = account.paid = 0;
+  account.price_nanos = 0;
+  account.priced_at = Time::min();
 }
 
 }  // namespace
@@ -415,6 +423,53 @@ void evolve(TrainingState& state, Time at, const Reason&, const EnergyPriceSet& 
   state.energy.price_nanos = record.price_nanos;
   state.energy.expected_per_second = static_cast<double>(record.nano_units_per_second) / 1e9;
   state.energy.priced_at = at;
+}
+
+// Grams are not euros: what was counted in another unit is left behind.
+void evolve(TrainingState& state, Time at, const Reason&, const SupplyAdopted& record) {
+  count_energy(state, at);
+  EnergyAccount& account = state.energy;
+  if (account.supply != nullptr && account.kind != record.kind) {
+    begin_anew(account);
+    account.total.units = 0;
+    for (auto& [name, use] : account.tenants) use.units = 0;
+    for (std::size_t i = 0; i < state.jobs.size(); ++i) {
+      if (state.jobs[i].energy.units != 0) state.jobs.at_for_write(i).energy.units = 0;
+    }
+  }
+  account.kind = record.kind;
+  account.supply = record.series;
+}
+
+// A budget of the same time goes on; any other begins with nothing used.
+void evolve(TrainingState& state, Time at, const Reason&, const EnergyTermsAdopted& record) {
+  count_energy(state, at);
+  EnergyAccount& account = state.energy;
+  const auto before = std::exchange(account.terms, record.terms);
+  account.since = std::max(account.since, at);
+  if (record.terms->pools.empty()) account.terms = nullptr;
+  const bool goes_on = before != nullptr && account.terms != nullptr &&
+                       before->from == account.terms->from && before->until == account.terms->until;
+  if (!goes_on) begin_anew(account);
+  if (before != nullptr) return;
+  for (PoolState& pool : state.pools) {
+    pool.iterations_seen.clear();
+    for (const JobId id : pool.active) {
+      const TrainingSpec& spec = *state.job(id).spec;
+      pool.iterations_seen[spec.curve] += spec.iterations;
+    }
+  }
+}
+
+void evolve(TrainingState& state, Time at, const Reason&, const PowerTableAdopted& record) {
+  count_energy(state, at);
+  PoolState& pool = *state.find_pool(record.pool);
+  pool.power[record.key] = record.table;
+  if (record.origin == CurveOrigin::measured) {
+    pool.measured_power.insert(record.key);
+  } else {
+    pool.measured_power.erase(record.key);
+  }
 }
 
 void evolve(TrainingState& state, Time at, const Reason& reason, const JobReleased& record) {

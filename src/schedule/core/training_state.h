@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "domain/ids.h"
 #include "domain/power_table.h"
 #include "domain/record.h"
+#include "domain/supply_kind.h"
 #include "domain/supply_series.h"
 #include "domain/tenants.h"
 #include "domain/timeline.h"
@@ -51,6 +54,13 @@ struct PolicyState {
   friend bool operator==(const PolicyState&, const PolicyState&) = default;
 };
 
+// What was used: by a job's GPUs, with its share of what its nodes draw beside them.
+struct EnergyUse {
+  double joules = 0;
+  double units = 0;  // grams of CO2, or money
+  friend bool operator==(const EnergyUse&, const EnergyUse&) = default;
+};
+
 struct TrainingJob {
   std::shared_ptr<const TrainingSpec> spec;
   std::shared_ptr<const SizeTable> sizes;
@@ -71,6 +81,7 @@ struct TrainingJob {
   PolicyState served;
   std::int32_t clock_permille = kFullClock;     // of its GPUs
   std::int64_t clocked_millionths = 1'000'000;  // of its rate, at that clock
+  EnergyUse energy;                             // until EnergyAccount::since; modelled
 
   // Its timeline is kept, whether or not its user has been given the promise yet.
   bool is_promised() const { return phase == TrainingPhase::promised; }
@@ -119,6 +130,7 @@ struct PoolState {
   std::map<CurveKey, std::shared_ptr<const Curve>> curves;
   std::vector<DecayedUsage> usage;  // by tenant, of its own jobs
   std::map<CurveKey, std::shared_ptr<const PowerTable>> power;
+  std::set<CurveKey> measured_power;                 // those of which the table was measured
   std::map<CurveKey, std::int64_t> iterations_seen;  // of all jobs that came
 
   std::int32_t gpus_up() const { return static_cast<std::int32_t>(closed.free_count()); }
@@ -143,6 +155,9 @@ struct EnergyAccount {
   double paid = 0;  // seconds: what was used, each unit at the price of its time
   std::int64_t price_nanos = 0;
   Time priced_at = Time::min();
+  SupplyKind kind;                           // of the supply
+  EnergyUse total;                           // of the cluster, since the terms were first known
+  std::map<std::string, EnergyUse> tenants;  // by name, of their jobs; empty: of the default one
   friend bool operator==(const EnergyAccount&, const EnergyAccount&) = default;
 };
 
@@ -212,5 +227,8 @@ void evolve(TrainingState& state, Time at, const Reason& reason, const RescaleCo
 void evolve(TrainingState& state, Time at, const Reason& reason, const TenantsAdopted& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const ClockSet& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const EnergyPriceSet& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const SupplyAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const EnergyTermsAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const PowerTableAdopted& record);
 
 }  // namespace weir::schedule

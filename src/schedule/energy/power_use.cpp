@@ -2,19 +2,63 @@
 #include "schedule/energy/power_use.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 #include <vector>
 
 namespace weir::schedule {
+
+namespace {
+
+// Each of the jobs with its share, by its GPUs, of what the pool draws beside them. Over so many
+// seconds; `units` are those of one watt.
+void share_out(TrainingState& state, const PoolState& pool, double watts, double seconds,
+               double units) {
+  const PoolPower* power = terms_of(state.energy, pool.pool->id);
+  if (power == nullptr) return;
+  std::vector<std::pair<JobId, double>> running;
+  double busy = 0;
+  double beside = watts;
+  for (const JobId id : pool.active) {
+    const TrainingJob& job = state.job(id);
+    if (job.block.is_none()) continue;
+    const double own = job_watts(pool, job.spec->curve, job.block.size, job.clock_permille) *
+                       power->overhead_permille / 1000;
+    running.emplace_back(id, own);
+    busy += job.block.size;
+    beside -= own;
+  }
+  for (const auto& one : running) {
+    TrainingJob& job = state.jobs.at_for_write(TrainingState::position_of(one.first));
+    const double all = one.second + beside * job.block.size / busy;
+    EnergyUse& tenant = state.energy.tenants[job.spec->tenant];
+    for (EnergyUse* use : {&job.energy, &tenant}) {
+      use->joules += all * seconds;
+      use->units += all * units;
+    }
+  }
+}
+
+}  // namespace
 
 double job_watts(const PoolState& pool, const CurveKey& kind, std::uint32_t gpus,
                  std::int32_t clock_permille) {
   const auto found = pool.power.find(kind);
   if (found == pool.power.end()) return 0;
+  const auto wanted = static_cast<std::int32_t>(gpus);
+  const PowerPoint* nearest = nullptr;
+  const auto distance = [&](const PowerPoint& point) {
+    return std::pair{std::abs(point.gpus - wanted),
+                     std::abs(point.clock_permille - clock_permille)};
+  };
   for (const PowerPoint& point : *found->second) {
-    if (point.gpus == static_cast<std::int32_t>(gpus) && point.clock_permille == clock_permille)
+    if (point.gpus == wanted && point.clock_permille == clock_permille)
       return static_cast<double>(point.milliwatts) / 1000;
+    if (nearest == nullptr || distance(point) < distance(*nearest)) nearest = &point;
   }
-  return 0;
+  return nearest == nullptr
+             ? 0
+             : static_cast<double>(nearest->milliwatts) / 1000 * wanted / nearest->gpus;
 }
 
 const PoolPower* terms_of(const EnergyAccount& account, PoolIndex pool) {
@@ -67,7 +111,15 @@ void count_energy(TrainingState& state, Time at) {
   EnergyAccount& account = state.energy;
   if (account.terms == nullptr || at <= account.since) return;
   const Time from = std::max(account.since, account.terms->from);
+  const double seconds = to_seconds(at - account.since);
+  const double units_of_a_watt = emitted(*account.supply, 1, account.since, at);
   account.since = at;
+  for (const PoolState& pool : state.pools) {
+    const double watts = pool_watts(state, pool);
+    account.total.joules += watts * seconds;
+    account.total.units += watts * units_of_a_watt;
+    share_out(state, pool, watts, seconds, units_of_a_watt);
+  }
   if (at <= from) return;
   account.expected += account.expected_per_second * to_seconds(at - from);
   double units = 0;

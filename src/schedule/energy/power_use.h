@@ -10,7 +10,8 @@
 
 namespace weir::schedule {
 
-// Of a job's GPUs at that size and clock; nothing is known of a job without a table.
+// Of a job's GPUs at that size and clock, or as the nearest that its table knows draws for each GPU;
+// nothing is known of a job without a table.
 double job_watts(const PoolState& pool, const CurveKey& kind, std::uint32_t gpus,
                  std::int32_t clock_permille);
 
