@@ -139,6 +139,24 @@ std::string end_sentence(const ApiJson& job) {
   return text;
 }
 
+// "1.25 kWh, 410 g CO2 (modelled), clock 70 % (not set: Insufficient Permissions)"
+std::string energy_text(const ApiJson& energy) {
+  const auto number = [&](const char* key, double otherwise) {
+    return energy.is_object() && energy.contains(key) && energy[key].is_number()
+               ? energy[key].get<double>()
+               : otherwise;
+  };
+  std::string text =
+      fmt::format("{:.4g} kWh, {:.4g} {} ({})", number("kwh", 0), number("amount", 0),
+                  text_in(energy, "unit"), text_in(energy, "source"));
+  if (const double clock = number("clock", 1); clock < 1) {
+    text += fmt::format(", clock {:.0f} %", clock * 100);
+    if (const std::string problem = text_in(energy, "clock_problem"); !problem.empty())
+      text += fmt::format(" (not set: {})", problem);
+  }
+  return text;
+}
+
 std::string share_done(const ApiJson& job) {
   const auto all = integer_in(job, "iterations");
   const auto done = integer_in(job, "done");
@@ -200,6 +218,7 @@ std::string job_details(const ApiJson& job) {
   if (const auto done = integer_in(job, "done")) {
     line("done", fmt::format("{}{}", *done, in_brackets(share_done(job))));
   }
+  if (job.contains("energy")) line("energy", energy_text(job["energy"]));
   if (job.contains("speed") && job["speed"].is_number()) {
     line("speed", fmt::format("{:.2f} of its curve", job["speed"].get<double>()));
   }

@@ -26,6 +26,15 @@ TEST(JobDetails, ShowWhatWasMeasured) {
   EXPECT_THAT(text, HasSubstr("resumes           2\n"));
 }
 
+TEST(JobDetails, ShowEnergyAndWhatItsClockWouldBe) {
+  const ApiJson job = ApiJson::parse(R"({"id":1,"name":"bert","phase":"running","gpus":2,
+      "energy":{"kwh":1.25,"amount":410.5,"unit":"g CO2","source":"modelled","clock":0.7,
+                "clock_problem":"Insufficient Permissions"}})");
+  EXPECT_THAT(job_details(job),
+              HasSubstr("energy            1.25 kWh, 410.5 g CO2 (modelled), clock "
+                        "70 % (not set: Insufficient Permissions)\n"));
+}
+
 TEST(JobDetails, LeaveOutWhatNobodyMeasured) {
   const ApiJson job = ApiJson::parse(R"({"id":1,"name":"bert","phase":"queued","gpus":0})");
   EXPECT_THAT(job_details(job), Not(HasSubstr("rate")));

@@ -17,6 +17,7 @@
 #include "cli/live_log_header.h"
 #include "cli/serve_common.h"
 #include "cli/serve_doors.h"
+#include "cli/serve_energy.h"
 #include "cli/serve_observing.h"
 #include "cli/serve_tenants.h"
 #include "cli/tenant_users.h"
@@ -27,6 +28,7 @@
 #include "control/store.h"
 #include "engine/local/gpu_inventory.h"
 #include "engine/local/local_engine.h"
+#include "engine/local/nvml_gpus.h"
 #include "formats/cluster_shorthand.h"
 #include "formats/cluster_yaml.h"
 #include "formats/quantity_text.h"
@@ -291,6 +293,12 @@ CommandSpec serve_spec() {
             .help = "Who shares the cluster: groups with guaranteed GPUs, maxima and weights "
                     "(YAML). Read at the start, and again on SIGHUP. Without it the tenants stay "
                     "as they were. With the policy weir."},
+           {.name = "energy",
+            .type = OptionType::file,
+            .help = "What a kilowatt-hour costs here, what machines draw, and a budget, price or "
+                    "power cap (YAML). Read at the start, and again on SIGHUP. Budgets, prices and "
+                    "caps need the policy green; without one energy is counted. Without the option "
+                    "nobody asks."},
            {.name = "curves",
             .type = OptionType::file,
             .help =
@@ -369,7 +377,7 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   const auto durations = read_durations(options);
   if (!durations) return tl::unexpected<Error>(durations.error());
   const auto began = std::chrono::steady_clock::now();
-  const StopSignals signals{options.has("tenants")};
+  const StopSignals signals{options.has("tenants") || options.has("energy")};
   signal(SIGPIPE, SIG_IGN);
   auto state = open_state(options);
   if (!state) return tl::unexpected<Error>(std::move(state.error()));
@@ -391,6 +399,8 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   config.policy = std::move(*policy);
   const auto tenants = read_tenants(options, config.cluster, config.policy);
   if (!tenants) return tl::unexpected<Error>(tenants.error());
+  const auto energy = read_energy_file(options, config.cluster, config.policy);
+  if (!energy) return tl::unexpected<Error>(energy.error());
   const auto reserve = choose_reserve(options, store, config.policy);
   if (!reserve) return tl::unexpected<Error>(reserve.error());
   config.training.reserve = formats::parse_reserve(*reserve).value_or(Reserve{});
@@ -414,6 +424,9 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
   auto engine = engine::make_local_engine(std::move(engine_options));
   if (!engine) return tl::unexpected<Error>(std::move(engine.error()));
 
+  const auto gpu_control = engine::nvml_gpus();
+  const bool is_one_node = config.cluster.nodes.size() == 1;
+  if (options.has("energy") && is_one_node) config.gpus = gpu_control.get();
   auto reader = control::StoreReader::open((*state)->options);
   if (!reader) return tl::unexpected<Error>(std::move(reader.error()));
   control::Metrics metrics;
@@ -425,6 +438,12 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
     if (auto told = tell_tenants(**controller, **tenants); !told)
       return tl::unexpected<Error>(std::move(told.error()));
   }
+
+  ServedEnergy served_energy{**controller};
+  if (auto told = served_energy.adopt(*energy, options.has("energy") ? options.text("energy") : "",
+                                      console);
+      !told)
+    return tl::unexpected<Error>(std::move(told.error()));
 
   auto served =
       listen(options, **state, **controller, engine->get(), metrics,
@@ -444,7 +463,10 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
       (*state)->folder.string(), dashboard_line(*served));
   console.err.flush();
 
-  while (signals.wait() == SIGHUP) reload_tenants(options, **controller, console);
+  while (signals.wait() == SIGHUP) {
+    if (options.has("tenants")) reload_tenants(options, **controller, console);
+    if (options.has("energy")) reload_energy(options, **controller, served_energy, console);
+  }
   console.err << "weir: stopping; jobs go on running, and the next `weir serve` takes them over\n";
   served->api->stop();
   served->server->stop();

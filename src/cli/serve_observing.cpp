@@ -28,8 +28,8 @@ Diagnostics mistakes_in(const OptionValues& options) {
         {"", 0, "--mode", "schedule", "observe: with --engine kubernetes weir only reads so far"});
   }
   for (const char* name :
-       {"cluster", "policy", "tenants", "curves", "rescale", "rescale-per-doubling", "margin",
-        "reserve", "warm-pool", "starts-at-once", "tenant-user"}) {
+       {"cluster", "policy", "tenants", "energy", "curves", "rescale", "rescale-per-doubling",
+        "margin", "reserve", "warm-pool", "starts-at-once", "tenant-user"}) {
     if (!options.is_given(name)) continue;
     mistakes.add({"", 0, fmt::format("--{}", name), "given",
                   "leave it out: the cluster has its own scheduler"});

@@ -208,6 +208,7 @@ transport::Router Api::router() {
   });
   route("GET", "/v1/tenants", &Api::tenants);
   route("PUT", "/v1/tenants", &Api::change_tenants);
+  route("GET", "/v1/energy", &Api::energy);
   route("GET", "/v1/events", &Api::events);
   route("GET", "/v1/log", &Api::log);
   route("POST", "/v1/backup", &Api::backup);

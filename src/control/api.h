@@ -97,6 +97,7 @@ class Api {
   void observation(Request request, Responder responder);
   void tenants(Request request, Responder responder);
   void change_tenants(Request request, Responder responder);
+  void energy(Request request, Responder responder);
   void whoami(Request request, Responder responder);
   void tokens(Request request, Responder responder);
   void create_token(Request request, Responder responder);

@@ -91,7 +91,20 @@ Result<std::unique_ptr<Controller>> Controller::start(ControllerConfig config, S
   made->clocks_ = &clocks;
   if (auto recovered = made->recover(clocks); !recovered)
     return tl::unexpected<Error>(std::move(recovered.error()));
-  engine.start(made->standing_orders(), *made);
+  if (made->config_.gpus != nullptr) {
+    made->gpu_keeper_ = std::make_unique<GpuKeeper>(
+        *made->config_.gpus, [raw = made.get()](const GpuNews& news) { raw->post(news); },
+        [&clocks] { return clocks.since_boot(); });
+  }
+  const auto standing = made->standing_orders();
+  engine.start(standing, *made);
+  if (made->gpu_keeper_) {
+    for (const RunOrder& order : standing) {
+      made->gpu_keeper_->hold(order.job, order.generation, order.gpus);
+      made->gpu_keeper_->set_clock(order.job,
+                                   made->core_->state().training.job(order.job).clock_permille);
+    }
+  }
   made->thread_ = std::thread{[controller = made.get()] { controller->run(); }};
   return made;
 }
@@ -110,6 +123,7 @@ void Controller::stop() {
   dry_runs_.stop();
   foresights_.stop();
   snapshots_.stop();
+  if (gpu_keeper_) gpu_keeper_->stop();
   engine_.stop();
 }
 
@@ -205,6 +219,7 @@ bool Controller::restore_live_job(JobId id) {
   live.is_planned_on_a_guess = known.spec != nullptr && (is_not_measured_yet(known.spec->curve) ||
                                                          is_profile(known.spec->curve));
   live.heard = live.heard_at_resume = live.status.done;
+  if (live.status.energy) live.counted_before = live.status.energy->gpu_kwh.value_or(0);
   gpus_in_use_ += live.status.gpus;
   count_open(live.status, 1);
   live_.emplace(id, std::move(live));
@@ -229,7 +244,8 @@ bool Controller::post(Item item) {
   const std::lock_guard lock{mutex_};
   if (is_stopping_) return false;
   const bool is_request =
-      !std::holds_alternative<RunReport>(item) && !std::holds_alternative<SnapshotItem>(item);
+      !std::holds_alternative<RunReport>(item) && !std::holds_alternative<SnapshotItem>(item) &&
+      !std::holds_alternative<SupplyNews>(item) && !std::holds_alternative<GpuNews>(item);
   if (is_request && inbox_.size() >= config_.most_waiting) return false;
   inbox_.push_back(std::move(item));
   if (inbox_.size() == 1) arrived_.notify_one();
@@ -337,7 +353,7 @@ void Controller::on_commit(std::function<void(LogPosition)> callback) {
 Health Controller::health() const {
   const std::lock_guard lock{mutex_};
   if (is_stopping_) return {false, "the server is stopping"};
-  return {trouble_.empty(), trouble_};
+  return {trouble_.empty(), trouble_.empty() ? supply_trouble_ : trouble_};
 }
 
 LogPosition Controller::log_end() const {
@@ -379,6 +395,10 @@ void Controller::run() {
             node->answer({true, false, {}});
           } else if (auto* tenants = std::get_if<TenantsItem>(&item)) {
             tenants->answer(tl::unexpected<Error>(error));
+          } else if (auto* energy = std::get_if<EnergyItem>(&item)) {
+            energy->answer(tl::unexpected<Error>(error));
+          } else if (auto* supply = std::get_if<SupplyNews>(&item)) {
+            supply_ = std::move(*supply);  // told when something can be stored again
           } else if (auto* report = std::get_if<RunReport>(&item)) {
             unprocessed_.push_back(*report);
           } else if (auto* look = std::get_if<LookItem>(&item)) {
@@ -395,6 +415,9 @@ void Controller::run() {
     take_sample_if_due();
     if (std::exchange(is_new_, false)) {
       introduce();
+      for (const schedule::PoolState& pool : core_->state().training.pools)
+        pools_to_power_.insert(pool.pool->id);
+      adopt_energy();
       resume_profiles();
     }
     // What was reported before anything here was asked for comes first.
@@ -402,6 +425,7 @@ void Controller::run() {
     unprocessed_.clear();
     for (Item& item : items) process(item);
     advance_profiles();
+    tell_power_tables();
     decide_if_due();
     finish_batch(items);
   }
@@ -430,6 +454,8 @@ void Controller::begin_batch() {
   refusals_.clear();
   orders_.clear();
   over_.clear();
+  clocks_set_.clear();
+  to_read_.clear();
   changed_.clear();
   pointed_.clear();
   keys_.clear();
@@ -448,6 +474,7 @@ void Controller::notice_clock() {
     if (status.expected_finish) *status.expected_finish += *step;
     if (!std::exchange(job.is_changed, true)) changed_.push_back(id);
   }
+  adopt_energy();
 }
 
 // What the configuration knows and the scheduler does not: curves, and what a change of GPUs costs,
@@ -630,6 +657,7 @@ void Controller::handle_progress(LiveJob& job, const RunProgress& progress) {
                        now_ - job.progress_at >= kProgressEvery || curve;
   if (!is_news) return;
   job.progress_at = now_;
+  to_read_.push_back(job.status.job);
   if (const auto rate = job.rate.rate()) job.status.rate = *rate;
   if (progress.loss) job.status.loss = progress.loss;
   if (progress.batch.global_batch > 0) job.status.batch = progress.batch;
@@ -692,6 +720,7 @@ void Controller::decide_if_due() {
 }
 
 void Controller::finish_batch(std::vector<Item>& items) {
+  show_energy();
   for (const JobId id : changed_) {
     LiveJob& job = live_.at(id);
     job.is_changed = false;
@@ -720,12 +749,14 @@ void Controller::finish_batch(std::vector<Item>& items) {
     log_end_ = store_.end();
   }
   for (const RunOrder& order : orders_) engine_.order(order);
+  keep_gpus();
   for (const JobId id : over_) engine_.forget(id);
   for (const auto& answer : answers_) answer();
   if (callback && !batch_.decisions.empty()) callback(store_.end());
   metrics_.gauge("weir_gpus_in_use", "GPUs that jobs have.").set(static_cast<double>(gpus_in_use_));
   metrics_.gauge("weir_jobs_live", "Jobs that are not over.")
       .set(static_cast<double>(live_.size()));
+  measure_energy();
   take_snapshot_if_due();
   if (now_ >= forget_at_) forget_old();
 }
@@ -808,7 +839,10 @@ Controller::LiveJob* Controller::find(JobId job) {
 }
 
 void Controller::obey(const Record& record) {
-  if (const auto* adopted = std::get_if<CurveAdopted>(&record.what)) show_speeds(*adopted);
+  if (const auto* adopted = std::get_if<CurveAdopted>(&record.what)) {
+    show_speeds(*adopted);
+    pools_to_power_.insert(adopted->pool);
+  }
   const auto id = job_of(record);
   if (!id) return;
   if (const auto* accepted = std::get_if<TrainingAccepted>(&record.what)) {
@@ -848,6 +882,8 @@ void Controller::obey(const Record& record) {
   if (!std::exchange(job->is_changed, true)) changed_.push_back(*id);
   if (const auto* resized = std::get_if<JobResized>(&record.what)) {
     orders_.push_back(order_for(*job, *id, resized->generation, resized->block));
+  } else if (const auto* clock = std::get_if<ClockSet>(&record.what)) {
+    clocks_set_.emplace_back(*id, clock->clock_permille);
   } else if (std::holds_alternative<PromiseMade>(record.what)) {
     metrics_.counter("weir_promises_total", "Deadlines promised.").add();
   } else if (std::holds_alternative<PromiseAtRisk>(record.what)) {

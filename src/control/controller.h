@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -23,7 +24,9 @@
 #include <vector>
 
 #include "control/cluster_history.h"
+#include "control/energy_figures.h"
 #include "control/fragmented_gpus.h"
+#include "control/gpu_keeper.h"
 #include "control/job_status.h"
 #include "control/live_clock.h"
 #include "control/live_loop.h"
@@ -54,6 +57,7 @@ struct ControllerConfig {
   std::size_t most_waiting = 20'000;  // requests; more are turned away
   // The user of the machine as whom a tenant's jobs run; tenants that are not here: the engine's own.
   std::map<std::string, std::string, std::less<>> tenant_users;
+  GpuControl* gpus = nullptr;  // clocks and counters; null: nobody can. Outlives the controller.
 };
 
 class Controller final : public LiveLoop, public EngineListener {
@@ -80,6 +84,12 @@ class Controller final : public LiveLoop, public EngineListener {
                        std::function<void(Result<ShownCounterfactuals>)> answer) override;
   void tenants(std::function<void(Result<ShownTenants>)> answer) override;
   void change_tenants(TenantTable table, std::function<void(Result<ShownTenants>)> answer) override;
+  void energy(std::function<void(Result<ShownEnergy>)> answer) override;
+  // What is wanted of energy from now on; adopted when it is durable, terms as soon as a supply is
+  // known. None: nobody asks.
+  void configure_energy(std::optional<EnergyWish> wish, std::function<void(Result<void>)> answer);
+  // From the feed.
+  void hear_supply(SupplyNews news);
   void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
   void overview(std::function<void(std::optional<Overview>)> answer) override;
   void backup(std::string file, std::function<void(Result<void>)> answer) override;
@@ -115,6 +125,10 @@ class Controller final : public LiveLoop, public EngineListener {
     TenantTable table;
     std::function<void(Result<ShownTenants>)> answer;
   };
+  struct EnergyItem {
+    std::optional<EnergyWish> wish;
+    std::function<void(Result<void>)> answer;
+  };
   // Something to do on the loop's thread that changes nothing. Refused while the core is ahead of what
   // could be stored.
   struct LookItem {
@@ -126,7 +140,7 @@ class Controller final : public LiveLoop, public EngineListener {
     std::string bytes;
   };
   using Item = std::variant<SubmitItem, CancelItem, NodeItem, RunReport, LookItem, SnapshotItem,
-                            TenantsItem>;
+                            TenantsItem, EnergyItem, SupplyNews, GpuNews>;
 
   struct LiveJob {
     JobStatus status;
@@ -145,6 +159,7 @@ class Controller final : public LiveLoop, public EngineListener {
     bool is_changed = false;                // in the batch at hand
     std::optional<ProgressPoint> point;     // of the batch at hand
     std::optional<std::size_t> points;      // in the store; none: they have not been counted
+    double counted_before = 0;  // kWh of its GPUs' counters, before this server was started
     bool has_newer_run =
         false;  // it finished while it was being changed: what began since must stop
   };
@@ -184,6 +199,16 @@ class Controller final : public LiveLoop, public EngineListener {
   void process(LookItem& item);
   void process(SnapshotItem& item);
   void process(TenantsItem& item);
+  void process(EnergyItem& item);
+  void process(SupplyNews& news);
+  void process(GpuNews& news);
+  void learn_power(const GpuNews& news);
+  void keep_gpus();
+  void adopt_energy();
+  void tell_power_tables();
+  void show_energy();
+  void measure_energy();
+  ShownEnergy shown_energy() const;
   void handle_end(LiveJob& job, const RunReport& report, const RunEnded& end);
   void handle_progress(LiveJob& job, const RunProgress& progress);
   bool may_try_again(LiveJob& job, const RunEnded& end) const;
@@ -261,6 +286,12 @@ class Controller final : public LiveLoop, public EngineListener {
   double fragmented_ = 0;  // at `fragmented_at_`
   std::optional<Time> fragmented_at_;
   std::optional<std::int64_t> sampled_step_;  // none: it has only just started
+  std::optional<EnergyWish> energy_wish_;
+  bool is_wish_known_ = false;          // somebody has said whether energy matters
+  SupplyNews supply_;                   // as the feed last told it, on the wall clock
+  std::set<PoolIndex> pools_to_power_;  // whose curves, or the model of power, are others
+  std::optional<Time> energy_measured_at_;
+  std::map<std::pair<PoolIndex, CurveKey>, Time> power_learnt_at_;
   LogPosition snapshot_at_;
   bool snapshot_is_under_way_ = false;
   Time forget_at_;
@@ -271,6 +302,8 @@ class Controller final : public LiveLoop, public EngineListener {
   std::vector<std::function<void()>> refusals_;  // when it is not
   std::vector<RunOrder> orders_;
   std::vector<JobId> over_;  // the engine may forget them
+  std::vector<std::pair<JobId, std::int32_t>> clocks_set_;
+  std::vector<JobId> to_read_;  // whose GPUs are asked what they have used
   std::vector<JobId> changed_;
   std::vector<JobId> pointed_;  // jobs with a point
   std::unordered_map<std::string, JobId> keys_;
@@ -283,11 +316,13 @@ class Controller final : public LiveLoop, public EngineListener {
   std::condition_variable arrived_;
   std::deque<Item> inbox_;
   bool is_stopping_ = false;
-  std::string trouble_;  // why nothing can be written; empty when all is well
+  std::string trouble_;         // why nothing can be written; empty when all is well
+  std::string supply_trouble_;  // why nobody knows what energy costs now
 
   WorkerThread dry_runs_;
   WorkerThread foresights_{16};
   WorkerThread snapshots_{2};
+  std::unique_ptr<GpuKeeper> gpu_keeper_;  // null: nobody sets clocks
   std::thread thread_;
 };
 

@@ -212,6 +212,19 @@ std::string change_json(const ChangeTimes& times) {
   return out + "}";
 }
 
+std::string energy_json(const ShownJobEnergy& energy) {
+  std::string out;
+  ObjectWriter object{out};
+  object.fraction("kwh", energy.kwh);
+  object.fraction("amount", energy.amount);
+  object.text("unit", energy.unit);
+  object.text("source", energy.source);
+  object.fraction("clock", energy.clock_permille / 1000.0);
+  if (energy.gpu_kwh) object.fraction("gpu_kwh", *energy.gpu_kwh);
+  if (!energy.clock_problem.empty()) object.text("clock_problem", energy.clock_problem);
+  return out + "}";
+}
+
 std::int64_t nearest_integer(double value) {
   return std::llround(value);
 }
@@ -299,6 +312,18 @@ JobStatus status_from(const nlohmann::json& json) {
   if (const auto batch = json.find("batch"); batch != json.end())
     status.batch = {batch->value("global", std::int64_t{0}), batch->value("local", std::int64_t{0}),
                     batch->value("passes", std::int64_t{0})};
+  if (const auto energy = json.find("energy"); energy != json.end()) {
+    ShownJobEnergy& shown = status.energy.emplace();
+    shown.kwh = energy->value("kwh", 0.0);
+    shown.amount = energy->value("amount", 0.0);
+    shown.unit = energy->value("unit", std::string{});
+    shown.source = energy->value("source", std::string{});
+    shown.clock_permille =
+        static_cast<std::int32_t>(nearest_integer(energy->value("clock", 1.0) * 1000));
+    if (const auto counted = energy->find("gpu_kwh"); counted != energy->end())
+      shown.gpu_kwh = counted->get<double>();
+    shown.clock_problem = energy->value("clock_problem", std::string{});
+  }
   status.started = optional_time(json, "started");
   status.ended = optional_time(json, "ended");
   status.exit = json.value("exit", std::string{});
@@ -396,6 +421,7 @@ std::string to_json(const JobStatus& status) {
     object.raw("batch",
                fmt::format(R"({{"global":{},"local":{},"passes":{}}})", status.batch.global_batch,
                            status.batch.local_batch, status.batch.passes));
+  if (status.energy) object.raw("energy", energy_json(*status.energy));
   object.time("started", status.started);
   object.time("ended", status.ended);
   if (!status.exit.empty()) object.text("exit", status.exit);

@@ -43,6 +43,18 @@ struct ShownCurve {
 };
 std::string_view to_string(CurveOrigin origin);
 
+// What a job has used, with its share of its nodes and of the site's overhead.
+struct ShownJobEnergy {
+  double kwh = 0;
+  double amount = 0;                   // in `unit`
+  std::string unit;                    // "g CO2", "EUR"
+  std::string source;                  // "modelled", "measured"
+  std::int32_t clock_permille = 1000;  // of its GPUs, as decided
+  std::optional<double> gpu_kwh;       // by the GPUs' own counters, of them alone
+  std::string clock_problem;           // why that clock could not be set
+  friend bool operator==(const ShownJobEnergy&, const ShownJobEnergy&) = default;
+};
+
 // Times are the wall clock's.
 struct JobStatus {
   JobId job;
@@ -74,6 +86,7 @@ struct JobStatus {
   std::optional<ShownCurve> curve;
   std::optional<ChangeTimes> last_change;  // of its GPUs, or its start
   BatchDivision batch;                     // as the job tells it
+  std::optional<ShownJobEnergy> energy;    // where anybody asks
   std::optional<Time> started;
   std::optional<Time> ended;
   std::string exit;

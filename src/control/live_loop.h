@@ -13,6 +13,7 @@
 
 #include "control/cluster_history.h"
 #include "control/dry_run.h"
+#include "control/energy_figures.h"
 #include "control/store.h"
 #include "control/tenant_figures.h"
 #include "control/what_if.h"
@@ -115,6 +116,7 @@ class LiveLoop {
   // What is adopted is durable. An error of the kind unavailable: not now; of any other: not here.
   virtual void change_tenants(TenantTable table,
                               std::function<void(Result<ShownTenants>)> answer) = 0;
+  virtual void energy(std::function<void(Result<ShownEnergy>)> answer) = 0;
   virtual void nodes(std::function<void(std::vector<NodeUse>)> answer) = 0;  // none: unavailable
   virtual void overview(
       std::function<void(std::optional<Overview>)> answer) = 0;  // none: unavailable

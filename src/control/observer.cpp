@@ -589,6 +589,9 @@ void Observer::counterfactuals(JobId, formats::JobDocument,
 void Observer::tenants(std::function<void(Result<ShownTenants>)> answer) {
   answer(only_observes());
 }
+void Observer::energy(std::function<void(Result<ShownEnergy>)> answer) {
+  answer(only_observes());
+}
 void Observer::change_tenants(TenantTable, std::function<void(Result<ShownTenants>)> answer) {
   answer(only_observes());
 }

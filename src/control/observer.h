@@ -59,6 +59,7 @@ class Observer final : public LiveLoop {
                        std::function<void(Result<ShownCounterfactuals>)> answer) override;
   void tenants(std::function<void(Result<ShownTenants>)> answer) override;
   void change_tenants(TenantTable table, std::function<void(Result<ShownTenants>)> answer) override;
+  void energy(std::function<void(Result<ShownEnergy>)> answer) override;
 
   void nodes(std::function<void(std::vector<NodeUse>)> answer) override;
   void overview(std::function<void(std::optional<Overview>)> answer) override;

@@ -10,13 +10,10 @@ namespace weir::schedule {
 
 namespace {
 
-// Each of the jobs with its share, by its GPUs, of what the pool draws beside them. Over so many
-// seconds; `units` are those of one watt.
-void share_out(TrainingState& state, const PoolState& pool, double watts, double seconds,
-               double units) {
+std::vector<JobDraw> draws_of(const TrainingState& state, const PoolState& pool, double watts) {
   const PoolPower* power = terms_of(state.energy, pool.pool->id);
-  if (power == nullptr) return;
-  std::vector<std::pair<JobId, double>> running;
+  std::vector<JobDraw> draws;
+  if (power == nullptr) return draws;
   double busy = 0;
   double beside = watts;
   for (const JobId id : pool.active) {
@@ -24,19 +21,12 @@ void share_out(TrainingState& state, const PoolState& pool, double watts, double
     if (job.block.is_none()) continue;
     const double own = job_watts(pool, job.spec->curve, job.block.size, job.clock_permille) *
                        power->overhead_permille / 1000;
-    running.emplace_back(id, own);
+    draws.push_back({id, own});
     busy += job.block.size;
     beside -= own;
   }
-  for (const auto& one : running) {
-    TrainingJob& job = state.jobs.at_for_write(TrainingState::position_of(one.first));
-    const double all = one.second + beside * job.block.size / busy;
-    EnergyUse& tenant = state.energy.tenants[job.spec->tenant];
-    for (EnergyUse* use : {&job.energy, &tenant}) {
-      use->joules += all * seconds;
-      use->units += all * units;
-    }
-  }
+  for (JobDraw& draw : draws) draw.watts += beside * state.job(draw.job).block.size / busy;
+  return draws;
 }
 
 }  // namespace
@@ -107,6 +97,10 @@ double pool_watts(const TrainingState& state, const PoolState& pool,
   return watts * power->overhead_permille / 1000;
 }
 
+std::vector<JobDraw> job_draws(const TrainingState& state, const PoolState& pool) {
+  return draws_of(state, pool, pool_watts(state, pool));
+}
+
 void count_energy(TrainingState& state, Time at) {
   EnergyAccount& account = state.energy;
   if (account.terms == nullptr || at <= account.since) return;
@@ -118,7 +112,13 @@ void count_energy(TrainingState& state, Time at) {
     const double watts = pool_watts(state, pool);
     account.total.joules += watts * seconds;
     account.total.units += watts * units_of_a_watt;
-    share_out(state, pool, watts, seconds, units_of_a_watt);
+    for (const JobDraw& draw : draws_of(state, pool, watts)) {
+      TrainingJob& job = state.jobs.at_for_write(TrainingState::position_of(draw.job));
+      for (EnergyUse* use : {&job.energy, &account.tenants[job.spec->tenant]}) {
+        use->joules += draw.watts * seconds;
+        use->units += draw.watts * units_of_a_watt;
+      }
+    }
   }
   if (at <= from) return;
   account.expected += account.expected_per_second * to_seconds(at - from);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "schedule/core/training_state.h"
 
@@ -25,6 +26,14 @@ struct PlacedJob {
 };
 double pool_watts(const TrainingState& state, const PoolState& pool,
                   std::span<const PlacedJob> placed);
+
+// What each job that has GPUs draws now, with its share, by its GPUs, of what the pool draws beside
+// them; with the site's overhead. Together they are pool_watts, but for a pool without jobs.
+struct JobDraw {
+  JobId job;
+  double watts = 0;
+};
+std::vector<JobDraw> job_draws(const TrainingState& state, const PoolState& pool);
 
 // Adds what was used since the account was last brought up to date.
 void count_energy(TrainingState& state, Time at);
