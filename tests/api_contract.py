@@ -401,6 +401,8 @@ class ContractTest:
         self.tenants()
         self.without_shares()
         self.tenants_file()
+        self.energy()
+        self.energy_feed()
         self.unauthorised()
         self.wrong_bodies()
         self.full_disk()
@@ -732,6 +734,121 @@ class ContractTest:
         self.checks.equal(self.server.exit_code, 0, f"exit code of the server with tenants; {self.server.last_words}")
         self.server = others
 
+    def energy(self):
+        """What is used is counted, by job and tenant, and outlives a restart; a bad file changes nothing."""
+        self.checks.equal(self.call("energy", 200).json(), {"enabled": False, "kwh": 0.0, "tenants": []}, "energy, when nobody asks")
+        others = self.server
+        series = others.folder / "grid.csv"
+        today = time.strftime("%Y-%m-%d", time.gmtime())
+        tomorrow = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 86400))
+        hours = [f"{day}T{hour:02}:00Z,{300 + 10 * hour}\n" for day in (today, tomorrow) for hour in range(24)]
+        series.write_text("utc_time,carbon_g_per_kwh\n" + "".join(hours))
+        file = others.folder / "energy.yaml"
+        good = ("supply: grid.csv\npue: 1.5\nclocks: false\npower: {gpu_watts: 36000, idle_gpu_watts: 0, node_watts: 0}\n"
+                f"budget: {{kg_co2: 40, from: {today}T00:00:00Z, until: 2099-01-01T00:00:00Z}}\n")
+        file.write_text(good)
+        with Server(self.weir, options=["--cluster", "1x2xCPU", "--rescale", "0s", "--policy", "green", "--energy", file]) as self.server:
+            shown = self.call("energy", 200).json()
+            self.checks.equal((shown["enabled"], shown["unit"], shown["feed"]["state"], len(shown["supply"]["next"])),
+                              (True, "g CO2", "fresh", 25), "energy at the start")
+            self.checks.equal(shown["budget"]["amount"], 40000.0, "the budget in grams")
+            self.checks.that(any("static_share 0.35" in line for line in shown["assumed"]), f"assumptions: {shown['assumed']}")
+            job = self.submit(201, {"name": "burns", "tenant": "vision", "command": "sleep 2"}).json()["id"]
+            self.over(job)
+            burnt = self.call("job", 200, {"job": job}).json()["energy"]
+            self.checks.that(0.02 < burnt["kwh"] < 0.3, f"kWh of two seconds at 54 kW: {burnt}")
+            self.checks.that(300 <= burnt["amount"] / burnt["kwh"] <= 530, f"grams for a kWh: {burnt}")
+            self.checks.equal((burnt["unit"], burnt["source"]), ("g CO2", "modelled"), "its unit and source")
+            shown = self.call("energy", 200).json()
+            self.checks.equal([each["name"] for each in shown["tenants"]], ["vision"], "who used energy")
+            self.checks.that(abs(shown["tenants"][0]["amount"] - burnt["amount"]) < 1e-6, f"what vision used: {shown['tenants']}")
+            self.checks.that(abs(shown["budget"]["used"] - burnt["amount"]) < 1e-6, f"what is used of the budget: {shown['budget']}")
+            told = 'weir_energy_tenant_kwh{tenant="vision"}'
+            self.server.wait_for(told, lambda: told in self.call("metrics", 200).body.decode())
+            metrics = self.call("metrics", 200).body.decode()
+            for name in ("weir_energy_watts", "weir_energy_budget 40000", "weir_energy_supply_stale 0"):
+                self.checks.that(name in metrics, f"{name} in the metrics")
+            for by, name in (("job", f"{job} burns"), ("tenant", "vision"), ("day", today)):
+                told = subprocess.run([self.weir, "carbon", "report", "--by", by, "--json"], stdout=subprocess.PIPE,
+                                      env={**os.environ, "WEIR_STATE": str(self.server.state)}, check=True)
+                report = json.loads(told.stdout)
+                row = next((row for row in report["rows"] if row["name"] in (name, tomorrow)), None)
+                self.checks.that(row and abs(row["amount"] - burnt["amount"]) < 1e-6, f"carbon report by {by}: {report}")
+            def reload(text, word):
+                file.write_text(text)
+                self.server.process.send_signal(signal.SIGHUP)
+                self.server.wait_for(word, lambda: word in self.server.messages())
+            reload("supply: nowhere.csv\npue: 0.5\nbudget: {kg_co2: -1, from: yesterday}\nprcie: 1\n", "energy stays as it was")
+            for mistake in (":1: supply", ":2: pue", ":3: kg_co2", ":3: from", ":3: until", ":4: "):
+                self.checks.that(f"{file}{mistake}" in self.server.messages(), f"{mistake} in {self.server.messages()}")
+            self.checks.equal(self.call("energy", 200).json()["budget"]["amount"], 40000.0, "the budget after a bad file")
+            reload(good.replace("kg_co2: 40", "kg_co2: 50"), f"{file} is read again")
+            shown = self.call("energy", 200).json()
+            self.checks.equal(shown["budget"]["amount"], 50000.0, "the budget, read again")
+            self.checks.that(abs(shown["budget"]["used"] - burnt["amount"]) < 1e-6, "what was used stays used")
+            file.write_text("supply: none\n")
+            self.server.process.send_signal(signal.SIGHUP)
+            self.server.wait_for("energy to be off", lambda: not self.call("energy", 200).json()["enabled"])
+        self.checks.equal(self.server.exit_code, 0, f"exit code of the server with energy; {self.server.last_words}")
+        self.server = others
+
+    def energy_feed(self):
+        """A feed that dies: what is known stays, it is told everywhere, and so is that it is back."""
+        others = self.server
+        site = others.folder / "site"
+        site.mkdir()
+        now = time.time()
+        def publish(values):
+            rows = (time.strftime("%Y-%m-%dT%H:00Z", time.gmtime(now + 3600 * hour)) + f",{value}\n" for hour, value in enumerate(values))
+            (site / "now.csv").write_text("utc_time,price_eur_per_kwh\n" + "".join(rows))
+        publish([0.25] * 48)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        def feed():
+            process = subprocess.Popen([sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", site],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            def answers():
+                try:
+                    with socket.create_connection(("127.0.0.1", port), 1):
+                        return True
+                except OSError:
+                    return False
+            others.wait_for("the feed", answers)
+            return process
+        file = others.folder / "feed.yaml"
+        file.write_text(f"supply: {{url: 'http://127.0.0.1:{port}/now.csv', every: 1s}}\n")
+        process = feed()
+        try:
+            with Server(self.weir, options=["--cluster", "1x2xCPU", "--rescale", "0s", "--energy", file]) as self.server:
+                def energy():
+                    return self.call("energy", 200).json()
+                def state(word):
+                    self.server.wait_for(f"a feed that is {word}", lambda: energy()["feed"]["state"] == word)
+                    return energy()
+                self.checks.equal((energy()["unit"], energy()["supply"]["now"]), ("EUR", 0.25), "what the feed says")
+                process.kill()
+                process.wait()
+                shown = state("stale")
+                self.checks.equal((shown["enabled"], shown["supply"]["now"]), (True, 0.25), "what was known stays")
+                self.checks.that("stale_since" in shown["feed"] and shown["feed"]["problem"], f"why: {shown['feed']}")
+                health = self.call("health", 200, token=None).json()
+                self.checks.that(health["status"] == "ok" and "supply is stale since" in health.get("detail", ""), f"health: {health}")
+                self.server.wait_for("the metric", lambda: "weir_energy_supply_stale 1" in self.call("metrics", 200).body.decode())
+                job = self.submit(201, {"name": "runs", "command": "true"}).json()["id"]
+                self.over(job)
+                self.checks.equal(self.call("job", 200, {"job": job}).json()["phase"], "finished", "jobs run meanwhile")
+                publish([0.75] * 48)
+                process = feed()
+                self.checks.equal(state("fresh")["supply"]["now"], 0.75, "what the feed says when it is back")
+                self.checks.that("detail" not in self.call("health", 200, token=None).json(), "nothing to tell any more")
+                publish([-1] * 3 + ["much"])
+                self.checks.equal(state("stale")["supply"]["now"], 0.75, "nonsense is not taken")
+        finally:
+            process.kill()
+            process.wait()
+        self.server = others
+
     def unauthorised(self):
         for name, (_, path, operation) in self.contract.operations.items():
             if operation.get("security") == []:
@@ -764,6 +881,7 @@ class ContractTest:
             self.call("overview", 503)
             self.call("tenants", 503)
             self.call("changeTenants", 503, body={"tenants": [{"name": "a"}]})
+            self.call("energy", 503)
             self.call("dryRun", 503, body=SECOND)
             self.call("whatIf", 503, body={"add_nodes": 1})
             self.call("counterfactuals", 503, {"job": job})
@@ -870,6 +988,7 @@ class ContractTest:
             self.call("undrain", 403, {"node": "n"})
             self.call("tenants", 403)
             self.call("changeTenants", 403, body={"tenants": []})
+            self.call("energy", 403)
             self.call("observation", 503)
             shown = self.call("overview", 200).json()
             self.checks.equal(shown["mode"], "observe", "the mode")

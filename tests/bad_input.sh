@@ -101,6 +101,17 @@ expect 'what-if without anything' 'what-if is "nothing to suppose"' -- what-if
 expect 'what-if of a wrong number' '--add-nodes is "0"' -- what-if --add-nodes 0
 expect 'what-if of nodes that are unclear' '--add-nodes is "1,a:2"' -- what-if --add-nodes 1,a:2
 expect 'what-if of a broken log' 'broken.jsonl:1' -- what-if --from-log broken.jsonl --policy fifo
+printf 'supply: nowhere.csv\npue: 0.5\nbudget: {kg_co2: -1, from: monday}\nprcie: 1\n' >energy.yaml
+expect 'an energy file with mistakes' 'energy.yaml:1: supply is "nowhere.csv"' 'energy.yaml:2: pue is "0.5"' 'energy.yaml:3: kg_co2 is "-1"' 'energy.yaml:3: from is "monday"' 'energy.yaml:3: until' 'energy.yaml:4:' -- serve --state refused --cluster 1x2xCPU --policy green --energy energy.yaml
+printf 'utc_time,carbon_g_per_kwh\n2026-01-01T00:00Z,5\n2026-01-01T01:00Z,-5\n' >negative.csv
+printf 'supply: negative.csv\n' >energy.yaml
+expect 'a supply with negative carbon' 'negative.csv:3' -- serve --state refused --cluster 1x2xCPU --policy green --energy energy.yaml
+printf 'utc_time,carbon_g_per_kwh\n2026-01-01T00:00Z,5\n2026-01-01T01:00Z,5\n' >grid.csv
+printf 'supply: grid.csv\nbudget: {money: 1, from: 2026-01-01T00:00:00Z, until: 2027-01-01T00:00:00Z}\n' >energy.yaml
+expect 'a budget of money with a supply of grams' 'energy.yaml:2: budget is "money"' 'kg_co2' -- serve --state refused --cluster 1x2xCPU --policy green --energy energy.yaml
+expect 'a budget under a policy that minds none' 'budget' '--policy green' -- serve --state other --cluster 1x2xCPU --energy energy.yaml
+expect 'a carbon report of no time' '--since is "noon"' '--until is "yesterday"' -- carbon report --since noon --until yesterday
+expect 'a carbon report of a log and a server' '--server' -- carbon report --log broken.jsonl --server http://127.0.0.1:1
 expect 'what-if of a log and a server' '--server' -- what-if --from-log broken.jsonl --policy fifo --server http://127.0.0.1:1
 expect 'explain without anything' '--job is missing' -- explain
 

@@ -7,6 +7,7 @@
 
 #include "cli/carbon_budgets_command.h"
 #include "cli/carbon_power_command.h"
+#include "cli/carbon_report_command.h"
 #include "cli/carbon_savings_command.h"
 #include "cli/client_commands.h"
 #include "cli/client_completion.h"
@@ -484,6 +485,7 @@ std::vector<Command> all_commands() {
       {trace_synth_spec(), trace_synth_command},
       {carbon_budgets_spec(), carbon_budgets_command},
       {carbon_power_spec(), carbon_power_command},
+      {carbon_report_spec(), carbon_report_command},
       {carbon_savings_spec(), carbon_savings_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},
