@@ -3,7 +3,7 @@
 // One function for each call of the control plane that the page makes. An answer that is no success
 // becomes an ApiError, which carries the server's own words.
 import type {
-  ClusterNode, DryRun, History, Job, JobPage, NodeChange, Observation, Overview, Problem, Progress, Story,
+  ClusterNode, DryRun, Energy, History, Job, JobPage, NodeChange, Observation, Overview, Problem, Progress, Story,
 } from './types';
 
 export class ApiError extends Error {
@@ -48,6 +48,7 @@ export class ApiClient {
   overview(): Promise<Overview> { return this.json('/v1/overview'); }
   history(seconds: number): Promise<History> { return this.json(`/v1/history?seconds=${Math.round(seconds)}`); }
   observation(): Promise<Observation> { return this.json('/v1/observation'); }
+  energy(): Promise<Energy> { return this.json('/v1/energy'); }
   async nodes(): Promise<ClusterNode[]> { return (await this.json<{ nodes: ClusterNode[] }>('/v1/nodes')).nodes; }
 
   jobs(query: { after?: number; limit?: number; name?: string; phase?: string; changed_after?: number }): Promise<JobPage> {

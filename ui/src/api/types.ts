@@ -17,6 +17,7 @@ export type Story = Schemas['Story'];
 export type DryRun = Schemas['DryRun'];
 export type Problem = Schemas['Problem'];
 export type Observation = Schemas['Observation'];
+export type Energy = Schemas['Energy'];
 export type PendingWorkload = Schemas['PendingWorkload'];
 export type SuggestedChange = Schemas['SuggestedChange'];
 
