@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a collective's thread blocks cost the computation beside them, measured on one GPU.
+
+    tools/collect/overlap.py --out FOLDER [--parts curves,steps,kernels]
+
+A stand-in for the collective (copy_reduce.cu, built with nvcc) runs on a high-priority stream at a set number of blocks
+and GB/s. Writes
+
+    overlap_copy.csv      the stand-in alone: how long so many bytes take
+    overlap_curves.csv    each compute kernel alone and beside it
+    overlap_steps.csv     backward passes of whole networks with gradients sent bucket by bucket, as data parallelism does
+    overlap_buckets.csv   the buckets of those: bytes, when ready, when sent
+    overlap_kernels.csv   the kernels of those backward passes alone, with the bucket they work towards
+"""
+import argparse
+import ctypes
+import functools
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+import models
+import ops
+import profiled
+import shapes
+import table
+
+CTAS = (1, 2, 4, 8, 16, 32, 64)
+HOLD, UNPACED = -1.0, 0.0  # rates: only hold the SMs; as fast as they can
+CURVE_RATES = (HOLD, 25.0, 50.0, 100.0, 200.0, UNPACED)
+STEP_RATES = (50.0, 100.0, 200.0)
+RANKS = 8  # of the collective that is emulated: a ring all-reduce moves 2 (n - 1) / n of the bytes
+BUCKET_BYTES = 25 << 20  # as PyTorch's data parallelism groups gradients
+STEP_PLANS = {"gpt2-medium": 8, "bert-base": 32, "resnet50": 128, "vgg16": 64}
+REPEATS = 3
+STEPS = 7
+
+COPY = ["ctas", "target_gbps", "bytes", "ms", "gbps", "distinct_sms"]
+CURVES = ["kernel", "class", "case", "ctas", "target_gbps", "gbps", "alone_us", "beside_us", "rate", "kernel_id", "gx", "gy", "gz",
+          "occ", "cluster", "runs"]
+STEPS_COLUMNS = ["model", "batch", "ctas", "target_gbps", "step_ms", "spread", "compute_ms", "copy_busy_ms", "buckets", "bytes"]
+BUCKETS = ["model", "batch", "ctas", "target_gbps", "bucket", "bytes", "ready_ms", "start_ms", "end_ms"]
+KERNELS = ["model", "batch", "bucket", "op", "kernel_id", "gx", "gy", "gz", "bx", "by", "bz", "smem", "regs", "duration_us"]
+
+
+def compute_cases():
+    """(name, class, case): what runs beside the collective."""
+    def gemm(m, n, k, dtype="bf16", layout="nt"):
+        return shapes.make("gemm", "mm", dtype, layout=layout, B=1, M=m, N=n, K=k)
+
+    def attention(which, backend, b, s, d):
+        return shapes.make("attention", "sdpa", "bf16", **{"pass": which}, backend=backend, B=b, heads=16, kv_heads=16, Sq=s, Sk=s, D=d, causal=1)
+
+    def conv(which, b, cin, cout, k, size):
+        return shapes.make("conv", "conv", "bf16", **{"pass": which}, layout="nhwc", B=b, Cin=cin, Cout=cout, ksize=k, insize=size, stride=1,
+                           pad=k // 2)
+
+    def vec(op, b, h, dtype="bf16"):
+        return shapes.make("vec", op, dtype, B=b, H=h)
+
+    return [
+        ("gemm half wave", "under_utilised", gemm(1024, 4096, 1024)), ("gemm one wave", "compute_bound", gemm(2048, 4096, 4096)),
+        ("gemm two waves", "compute_bound", gemm(4096, 4096, 4096)), ("gemm many waves", "compute_bound", gemm(8192, 4096, 8192)),
+        ("gemm dgrad", "compute_bound", gemm(8192, 4096, 1024, layout="nn")), ("gemm wgrad", "compute_bound", gemm(1024, 8192, 4096, layout="tn")),
+        ("gemm wgrad square", "under_utilised", gemm(1024, 8192, 1024, layout="tn")), ("gemm flat", "dram_bound", gemm(16384, 256, 1024)),
+        ("gemm tf32", "compute_bound", gemm(4096, 2048, 4096, "tf32")), ("gemm fp32", "compute_bound", gemm(2048, 2048, 4096, "fp32")),
+        ("conv fwd 3x3", "compute_bound", conv("fwd", 128, 128, 128, 3, 28)), ("conv dgrad 3x3", "compute_bound", conv("dgrad", 128, 256, 256, 3, 14)),
+        ("conv wgrad 3x3", "compute_bound", conv("wgrad", 128, 128, 128, 3, 28)), ("conv fwd 1x1", "dram_bound", conv("fwd", 128, 256, 64, 1, 56)),
+        ("attention flash fwd", "compute_bound", attention("fwd", "flash", 8, 1024, 64)),
+        ("attention flash bwd", "compute_bound", attention("bwd", "flash", 8, 1024, 64)),
+        ("attention cudnn fwd", "compute_bound", attention("fwd", "cudnn", 8, 1024, 64)),
+        ("attention cudnn bwd", "compute_bound", attention("bwd", "cudnn", 8, 1024, 64)),
+        ("layer norm", "dram_bound", vec("ln", 16384, 4096)), ("layer norm bwd", "dram_bound", vec("ln_bwd", 16384, 4096)),
+        ("add", "dram_bound", vec("add", 16384, 8192)), ("gelu bwd", "dram_bound", vec("gelu_bwd", 16384, 8192)),
+        ("cast", "dram_bound", vec("cast_down", 16384, 4096)), ("small add", "under_utilised", vec("add", 512, 1024)),
+        ("batch norm bwd", "dram_bound", shapes.make("image", "bn", "bf16", **{"pass": "bwd"}, layout="nhwc", B=128, C=256, insize=56,
+                                                     ksize=0, stride=0, pad=0)),
+        ("adamw", "dram_bound", vec("adamw", 16, 4194304, "fp32")),
+    ]
+
+
+# ---- the stand-in ----
+
+def build(folder):
+    """Builds copy_reduce.cu; returns the library's path."""
+    source, target = os.path.join(os.path.dirname(os.path.abspath(__file__)), "copy_reduce.cu"), os.path.join(folder, "libcopy_reduce.so")
+    subprocess.run(["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", target, source], check=True)
+    return target
+
+
+class Collective:
+    """The stand-in's kernel."""
+
+    def __init__(self, torch, library):
+        self._torch, self._lib = torch, ctypes.CDLL(library)
+        self._lib.copy_reduce_chunk_bytes.restype = ctypes.c_ulonglong
+        self.chunk_bytes = self._lib.copy_reduce_chunk_bytes()
+        self.stream = torch.cuda.Stream(priority=-1)
+        self._buffers = [torch.randn(1 << 26, device="cuda") for _ in range(3)]  # 256 MiB each
+        self._notes = [torch.zeros(64, dtype=torch.int64, device="cuda") for _ in range(4)]  # SM, chunks, begin, end
+
+    def launch(self, blocks, gbps, nbytes=0, run_ns=0):
+        pointers = [ctypes.c_void_p(one.data_ptr()) for one in self._buffers + self._notes]
+        code = self._lib.copy_reduce_launch(*pointers[:3], ctypes.c_ulonglong(1 << 28), blocks, ctypes.c_double(gbps),
+                                            ctypes.c_ulonglong(nbytes), ctypes.c_ulonglong(run_ns), *pointers[3:],
+                                            ctypes.c_void_p(self.stream.cuda_stream))
+        if code:
+            raise RuntimeError(f"copy_reduce_launch: CUDA error {code}")
+
+    def result(self, blocks):
+        """(GB/s, SMs used) of the last launch, once it is over."""
+        moved, begin, end = (one.cpu().tolist()[:blocks] for one in self._notes[1:])
+        sms = self._notes[0].view(self._torch.int32).cpu().tolist()[:blocks]  # the kernel writes 32 bits each
+        seconds_ns = max(end) - min(begin)
+        return sum(moved) * self.chunk_bytes / seconds_ns if seconds_ns else 0.0, len(set(sms))
+
+
+def measure_copy(collective, torch, out):
+    for blocks in CTAS:
+        for rate in STEP_RATES + (UNPACED,):
+            for nbytes in (1 << 20, 4 << 20, 16 << 20, 46 << 20):
+                times = []
+                for _ in range(REPEATS + 1):
+                    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                    start.record(collective.stream)
+                    collective.launch(blocks, rate, nbytes)
+                    end.record(collective.stream)
+                    torch.cuda.synchronize()
+                    times.append(start.elapsed_time(end))
+                gbps, sms = collective.result(blocks)
+                out.add({"ctas": blocks, "target_gbps": rate, "bytes": nbytes, "ms": statistics.median(times[1:]), "gbps": gbps,
+                         "distinct_sms": sms})
+
+
+# ---- one kernel beside it ----
+
+GRAPH_SECONDS = 600e-6
+SETTLE_NS = 80_000  # the collective's start before the computation's
+
+
+def beside(collective, torch, stream, graph, alone, blocks, rate):
+    """(seconds of the graph, GB/s, how often), medians of those runs that the collective covered from end to end, or None."""
+    taken, rates, covered = [], [], 0
+    for _ in range(3 * REPEATS):
+        if covered == REPEATS:
+            break
+        run_ns = int(SETTLE_NS + 150_000 + alone * 3.2e9)
+        begin, start, end, over = (torch.cuda.Event(enable_timing=True) for _ in range(4))
+        torch.cuda.synchronize()
+        begin.record(collective.stream)
+        collective.launch(blocks, rate, 0, run_ns)
+        over.record(collective.stream)
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(int(SETTLE_NS * 1.9))
+            start.record()
+            graph.replay()
+            end.record()
+        torch.cuda.synchronize()
+        if begin.elapsed_time(end) <= begin.elapsed_time(over):
+            taken.append(start.elapsed_time(end) / 1e3)
+            rates.append(collective.result(blocks)[0])
+            covered += 1
+    return (statistics.median(taken), statistics.median(rates), covered) if taken else None
+
+
+def measure_curves(collective, torch, timer, tables, out, ctas=CTAS, rates=CURVE_RATES):
+    done = {row["kernel"] for row in out.rows_before}
+    stream = timer.stream
+    for name, kind, case in compute_cases():
+        if name in done:
+            continue
+        make_call = ops.call_maker(case, torch, timer.pools)
+        timing = timer.time(make_call)
+        count = max(1, min(40, round(GRAPH_SECONDS / timing.seconds)))
+        with torch.cuda.stream(stream):
+            graph = timer.capture([make_call() for _ in range(count)])
+            alone = statistics.median(timer.replay(graph, 9, flush=False)[0])
+        launch = timing.launches[0] if len(timing.launches) == 1 else max(timing.launches, key=lambda one: one.blocks() * one.threads())
+        for blocks in ctas:
+            for rate in rates:
+                result = beside(collective, torch, stream, graph, alone, blocks, rate)
+                if result is None:
+                    continue
+                seconds, gbps, covered = result
+                out.add({"kernel": name, "class": kind, "case": case.key(), "ctas": blocks, "target_gbps": rate, "gbps": gbps,
+                         "alone_us": alone / count * 1e6, "beside_us": seconds / count * 1e6, "rate": alone / seconds,
+                         "kernel_id": tables.names.id_of(launch.name), "occ": launch.occ, "cluster": launch.cluster,
+                         "runs": covered} | dict(zip(("gx", "gy", "gz"), launch.grid)))
+
+
+# ---- whole backward passes ----
+
+@dataclass
+class Bucket:
+    parameters: list = field(default_factory=list)
+    nbytes: int = 0
+    waiting: int = 0
+
+
+def buckets_of(parameters, limit=BUCKET_BYTES):
+    """Gradients in the order in which they come to be, in buckets of at least so many bytes."""
+    buckets = [Bucket()]
+    for parameter in parameters:
+        if buckets[-1].nbytes >= limit:
+            buckets.append(Bucket())
+        buckets[-1].parameters.append(parameter)
+        buckets[-1].nbytes += parameter.numel() * parameter.element_size()
+    return buckets
+
+
+def wire_bytes(nbytes, ranks=RANKS):
+    return nbytes * 2 * (ranks - 1) // ranks
+
+
+class SendingBackward:
+    """A network's backward pass that sends each bucket of gradients when it is complete."""
+
+    def __init__(self, training, torch, collective):
+        self._training, self._torch, self._collective = training, torch, collective
+        self._order = []
+        handles = [parameter.register_post_accumulate_grad_hook(self._order.append) for parameter in training.module.parameters()]
+        training.forward().backward()  # the order in which gradients come
+        for handle in handles:
+            handle.remove()
+        self.buckets = buckets_of(self._order)
+        self._of = {id(parameter): index for index, bucket in enumerate(self.buckets) for parameter in bucket.parameters}
+        for parameter in self._order:
+            parameter.register_post_accumulate_grad_hook(self._ready)
+        self.blocks, self.rate = 0, 0.0
+        training.optimizer.zero_grad(set_to_none=True)
+
+    def _ready(self, parameter):
+        index = self._of[id(parameter)]
+        bucket = self.buckets[index]
+        bucket.waiting -= 1
+        if bucket.waiting:
+            return
+        with self._torch.profiler.record_function(f"bucket {index}"):
+            ready, begin, end = (self._torch.cuda.Event(enable_timing=True) for _ in range(3))
+            ready.record()
+            if self.blocks:
+                self._collective.stream.wait_event(ready)
+                begin.record(self._collective.stream)
+                self._collective.launch(self.blocks, self.rate, wire_bytes(bucket.nbytes))
+                end.record(self._collective.stream)
+            self.marks.append((index, ready, begin, end))
+
+    def run(self):
+        """Milliseconds of one backward pass until the last bucket is sent."""
+        torch = self._torch
+        self._training.optimizer.zero_grad(set_to_none=True)
+        for bucket in self.buckets:
+            bucket.waiting = len(bucket.parameters)
+        self.marks = []
+        loss = self._training.forward()
+        start, computed, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+        start.record()
+        with torch.profiler.record_function("backward"):
+            loss.backward()
+        computed.record()
+        torch.cuda.current_stream().wait_stream(self._collective.stream)
+        end.record()
+        torch.cuda.synchronize()
+        self.times = [(index, start.elapsed_time(ready)) + ((start.elapsed_time(begin), start.elapsed_time(over)) if self.blocks else (None, None))
+                      for index, ready, begin, over in self.marks]
+        return start.elapsed_time(end), start.elapsed_time(computed)
+
+
+def for_each_backward(collective, torch, plans, visit):
+    """visit(name, batch, backward) for each network."""
+    import trace_model
+    for name, batch in plans.items():
+        training = trace_model.Training(models.PLANS[name], torch, "cuda")
+        training.use_batch(batch)
+        backward = SendingBackward(training, torch, collective)
+        gc.disable()  # its pauses are not the network's
+        for _ in range(8):
+            backward.run()
+        visit(name, batch, backward)
+        backward = training = None
+        gc.enable()
+        gc.collect()
+        torch.cuda.empty_cache()
+
+
+def measure_steps(steps_out, buckets_out, ctas, rates, name, batch, backward):
+    settings = [(0, 0.0)] + [(blocks, rate) for rate in rates for blocks in ctas] + [(0, 0.0)]
+    for blocks, rate in settings:
+        backward.blocks, backward.rate = blocks, rate
+        backward.run()
+        results = [backward.run() for _ in range(STEPS)]
+        steps = sorted(step for step, _ in results)
+        busy = sum(end - begin for _, _, begin, end in backward.times) if blocks else 0.0
+        steps_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "step_ms": statistics.median(steps),
+                       "spread": (steps[-1] - steps[0]) / steps[len(steps) // 2],
+                       "compute_ms": statistics.median(compute for _, compute in results), "copy_busy_ms": busy,
+                       "buckets": len(backward.buckets), "bytes": sum(bucket.nbytes for bucket in backward.buckets)})
+        for index, ready, begin, end in backward.times:
+            buckets_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "bucket": index,
+                             "bytes": backward.buckets[index].nbytes, "ready_ms": ready, "start_ms": begin, "end_ms": end})
+
+
+def list_kernels(torch, names, out, name, batch, backward):
+    """The kernels of a backward pass alone."""
+    backward.blocks = 0
+    for kernel in profiled.profile(torch, "cuda", backward.run, ("backward",), "bucket "):
+        if kernel.phase == "backward":
+            out.add({"model": name, "batch": batch, "bucket": kernel.mark, "op": kernel.op, "kernel_id": names.id_of(kernel.name),
+                     "smem": kernel.smem, "regs": kernel.regs, "duration_us": round(kernel.duration_us, 3)}
+                    | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block)))
+
+
+PARTS = ("curves", "steps", "kernels")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, metavar="FOLDER")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)} (default all)")
+    parser.add_argument("--quick", action="store_true", help="two settings of each, to see that it works")
+    given = parser.parse_args()
+    parts = given.parts.split(",")
+    if any(part not in PARTS for part in parts):
+        parser.error(f"--parts is \"{given.parts}\", expected some of {','.join(PARTS)}")
+    import torch
+    if not torch.cuda.is_available():
+        print("overlap: PyTorch sees no GPU", file=sys.stderr)
+        return 1
+    import gpu_state
+    import timing
+    tables = table.Tables(given.out)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        collective = Collective(torch, build(folder))
+    ctas, step_rates, curve_rates = ((2, 16), (50.0,), (50.0,)) if given.quick else (CTAS, STEP_RATES, CURVE_RATES)
+    plans = {"resnet50": 32} if given.quick else STEP_PLANS
+
+    def left(out):
+        done = {row["model"] for row in out.rows_before}
+        return {name: batch for name, batch in plans.items() if name not in done}
+
+    if "curves" in parts:
+        copies = table.AppendedTable(tables.path("overlap_copy"), COPY)
+        if not copies.rows_before:
+            measure_copy(collective, torch, copies)
+        timer = timing.CudaTimer(torch, gpu_state.open_state("cuda"))
+        measure_curves(collective, torch, timer, tables, table.AppendedTable(tables.path("overlap_curves"), CURVES), ctas, curve_rates)
+        del timer
+        torch.cuda.empty_cache()
+    if "steps" in parts:
+        steps = table.AppendedTable(tables.path("overlap_steps"), STEPS_COLUMNS)
+        buckets = table.AppendedTable(tables.path("overlap_buckets"), BUCKETS)
+        for_each_backward(collective, torch, left(steps), functools.partial(measure_steps, steps, buckets, ctas, step_rates))
+    if "kernels" in parts:  # last, so that no trace of the profiler is in the times
+        listed = table.AppendedTable(tables.path("overlap_kernels"), KERNELS)
+        for_each_backward(collective, torch, left(listed), functools.partial(list_kernels, torch, tables.names, listed))
+    print(f"overlap: {time.monotonic() - started:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Packs the tables of a folder for shipping.
+
+    tools/collect/pack.py FOLDER docs/measurements/h200
+
+writes docs/measurements/h200_gemm.csv.gz and so on, and h200_about.json. Rows are sorted by what they measure, so that a table
+that was measured in several goes is the same as one measured in one; the kernels of one iteration stay in their order.
+"""
+import csv
+import gzip
+import io
+import os
+import shutil
+import sys
+
+import table
+
+SORTED_BY_SHAPE = set(table.SHAPE)
+IN_ORDER = ["kernel_names", "conv_algorithms", "sustained", "iterations", "iteration_kernels", "iteration_ops", "overlap_copy",
+            "overlap_curves", "overlap_steps", "overlap_buckets", "overlap_kernels"]
+MOST_BYTES = 1 << 20  # of one packed table, so that it fits in a repository
+
+
+def shape_order(family):
+    """Sorts by operator and shape; numbers as numbers."""
+    names = ["op", "dtype"] + [name for name in table.SHAPE[family] + table.OURS[family]
+                               if name not in ("n_kernels", "kernel_ids")] + ["repeat"]
+
+    def key(row):
+        return [(0, int(row[name]), "") if row[name].isdigit() else (1, 0, row[name]) for name in names]
+    return key
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        reader = csv.DictReader(file)
+        return reader.fieldnames, list(reader)
+
+
+def packed_bytes(names, rows):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=9) as packed:  # the same table, the same bytes
+        packed.write(text.getvalue().encode())
+    return out.getvalue()
+
+
+def pack(folder, prefix, say=print):
+    for name in [*table.SHAPE, *IN_ORDER]:
+        source = os.path.join(folder, name + ".csv")
+        if not os.path.exists(source):
+            continue
+        names, rows = rows_of(source)
+        if name in SORTED_BY_SHAPE:
+            rows.sort(key=shape_order(name))
+        data = packed_bytes(names, rows)
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"{source}: {len(data)} bytes when packed, expected at most {MOST_BYTES}")
+        with open(f"{prefix}_{name}.csv.gz", "wb") as file:
+            file.write(data)
+        say(f"{prefix}_{name}.csv.gz: {len(rows)} rows, {len(data)} bytes")
+    shutil.copyfile(os.path.join(folder, "about.json"), f"{prefix}_about.json")
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    pack(sys.argv[1], sys.argv[2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

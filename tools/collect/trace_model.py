@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures whole training iterations and lists their kernels, so that predictions can be checked without a GPU.
+
+    tools/collect/trace_model.py --out FOLDER [--models resnet50,...]
+
+PyTorch eager, bf16 autocast, fused AdamW; images in channels-last layout. Writes
+
+    iterations.csv          a row per network, batch and round: time of an iteration, and what the CPU needs to launch it
+    iteration_kernels.csv   every kernel of one iteration, in order
+    iteration_ops.csv       the operators that launched them, by number: shapes, strides, types, arguments
+
+The times come before the kernels, so that no trace of the profiler is in them.
+
+    --device cpu --dry      small networks, no kernels: only to see that the program works
+"""
+import argparse
+import functools
+import gc
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+
+import gpu_state
+import models
+import profiled
+import table
+
+ITERATIONS = ["model", "batch", "round", "judged", "parameters", "tensors", "iteration_ms", "spread", "cpu_forward_ms", "cpu_backward_ms",
+              "cpu_optimizer_ms", "cpu_ms", "launch_probe_us", "clock_mhz", "watts", "memory_mib"]
+KERNELS = ["model", "batch", "phase", "op_id", "kernel_id", "gx", "gy", "gz", "bx", "by", "bz", "smem", "regs", "start_us", "duration_us"]
+OPS = ["op_id", "op", "details"]
+PHASES = ("forward", "backward", "optimizer")
+WARM_UP, WARM_UP_SECONDS = 4, 0.5
+LEAST_ITERATIONS, MOST_ITERATIONS, LONG_ENOUGH = 8, 100, 1.2  # seconds
+ROUNDS = 2  # at different times: a shared CPU is not always equally fast
+LOADED_SECONDS = 0.3  # the profiled iteration follows so much work, for the clock to be what it is in a long run
+
+
+class Training:
+    """A network, its optimizer and one iteration of both."""
+
+    def __init__(self, plan, torch, device):
+        self.torch, self.device = torch, device
+        self.module, self._batch_of = models.make(plan, torch, device)
+        self.optimizer = torch.optim.AdamW(self.module.parameters(), lr=1e-5, fused=True)
+
+    def use_batch(self, n):
+        self._inputs = self._batch_of(n)
+
+    def forward(self):
+        with self.torch.autocast(self.device, self.torch.bfloat16):
+            return self.module(*self._inputs)
+
+    def step(self, stamp=lambda: None):
+        note = self.torch.profiler.record_function
+        with note("forward"):
+            loss = self.forward()
+        stamp()
+        with note("backward"):
+            loss.backward()
+        stamp()
+        with note("optimizer"):
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+        stamp()
+
+    def finish(self):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
+
+
+def cpu_phases(training, count=9):
+    """Milliseconds the CPU needs for each phase when it starts on an idle GPU."""
+    taken = []
+    for _ in range(count):
+        training.finish()
+        stamps = [time.perf_counter()]
+        training.step(lambda: stamps.append(time.perf_counter()))
+        taken.append([(b - a) * 1e3 for a, b in zip(stamps, stamps[1:])])
+    training.finish()
+    return [statistics.median(phase) for phase in zip(*taken)]
+
+
+def warm_up(training):
+    start, count = time.perf_counter(), 0
+    while count < WARM_UP or (training.device == "cuda" and time.perf_counter() - start < WARM_UP_SECONDS):
+        training.step()
+        training.finish()
+        count += 1
+    return (time.perf_counter() - start) / count
+
+
+@dataclass
+class Loop:
+    """Iterations back to back."""
+    ms: list
+    clock_mhz: float = None
+    watts: float = None
+
+
+def run_loop(training, state, guess):
+    if training.device != "cuda":
+        return Loop([guess * 1e3])
+    count = max(LEAST_ITERATIONS, min(MOST_ITERATIONS, int(LONG_ENOUGH / guess)))
+    marks = [training.torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+    clocks, before, start = [], state.joules(), time.perf_counter()
+    marks[0].record()
+    for index, mark in enumerate(marks[1:]):
+        training.step()
+        mark.record()
+        if index % max(1, count // 8) == 0:
+            clocks.append(state.clock_mhz() or 0)
+    clocks.append(state.clock_mhz() or 0)
+    training.finish()
+    after, seconds = state.joules(), time.perf_counter() - start
+    watts = (after - before) / seconds if before is not None and after is not None else None
+    return Loop([a.elapsed_time(b) for a, b in zip(marks, marks[1:])], statistics.median(clocks), watts)
+
+
+def last_iteration(kernels):
+    """The kernels of the last iteration of several."""
+    starts = [index for index, kernel in enumerate(kernels)
+              if kernel.phase == "forward" and (index == 0 or kernels[index - 1].phase == "optimizer")]
+    return kernels[starts[-1]:] if starts else kernels
+
+
+def profile_loaded(training, torch, guess):
+    steps = 1 + max(1, min(6, int(LOADED_SECONDS / guess)))
+
+    def work():
+        for _ in range(steps):
+            training.step()
+    return last_iteration(profiled.profile(torch, training.device, work, PHASES))
+
+
+def launch_probe(training, batches=9, launches=200):
+    """Microseconds the CPU needs for one small operator, to know how fast it is at this moment."""
+    x = training.torch.ones(64, device=training.device)
+    taken = []
+    for _ in range(batches):
+        training.finish()
+        start = time.perf_counter()
+        for _ in range(launches):
+            x.neg_()
+        taken.append((time.perf_counter() - start) / launches * 1e6)
+    return statistics.median(taken)
+
+
+class OpNumbers:
+    """Operators with their details, by number."""
+
+    def __init__(self, path):
+        self._table = table.AppendedTable(path, OPS)
+        self._ids = {(row["op"], row["details"]): int(row["op_id"]) for row in self._table.rows_before}
+
+    def id_of(self, op, details):
+        if (op, details) not in self._ids:
+            self._ids[op, details] = len(self._ids)
+            self._table.add({"op_id": self._ids[op, details], "op": op, "details": details})
+        return self._ids[op, details]
+
+
+def time_iterations(name, batch, number, training, torch, state):
+    """number: of the round."""
+    training.use_batch(batch)
+    guess = warm_up(training)
+    probe = launch_probe(training)
+    loop = run_loop(training, state, guess)
+    probe = (probe + launch_probe(training)) / 2
+    phases = cpu_phases(training)
+    parameters = list(training.module.parameters())
+    middle, spread = statistics.median(loop.ms), statistics.quantiles(loop.ms, n=10) if len(loop.ms) > 1 else [0, 0]
+    return {"model": name, "batch": batch, "round": number, "judged": int(name in models.JUDGED),
+            "parameters": sum(one.numel() for one in parameters), "tensors": len(parameters), "iteration_ms": middle,
+            "spread": (spread[-1] - spread[0]) / middle, "cpu_forward_ms": phases[0], "cpu_backward_ms": phases[1],
+            "cpu_optimizer_ms": phases[2], "cpu_ms": sum(phases), "launch_probe_us": probe, "clock_mhz": loop.clock_mhz,
+            "watts": loop.watts, "memory_mib": torch.cuda.max_memory_allocated() / 2**20 if training.device == "cuda" else None}
+
+
+def list_kernels(name, batch, training, torch, out, names, ops):
+    training.use_batch(batch)
+    kernels = profile_loaded(training, torch, warm_up(training))
+    origin = kernels[0].start_us if kernels else 0.0
+    for kernel in kernels:
+        out.add({"model": name, "batch": batch, "phase": kernel.phase, "op_id": ops.id_of(kernel.op, kernel.details),
+                 "kernel_id": names.id_of(kernel.name), "smem": kernel.smem, "regs": kernel.regs,
+                 "start_us": round(kernel.start_us - origin, 2), "duration_us": round(kernel.duration_us, 3)}
+                | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block)))
+    return sum(kernel.duration_us for kernel in kernels) / 1e3
+
+
+def for_each(names, dry, torch, device, wanted, visit):
+    """visit(name, batch, training) for every network and batch that is wanted."""
+    for name in names:
+        plan = models.shrunk(models.PLANS[name]) if dry else models.PLANS[name]
+        batches = [batch for batch in plan.batches if wanted(name, batch)]
+        training = Training(plan, torch, device) if batches else None
+        for batch in batches:
+            gc.collect()
+            gc.disable()  # its pauses are not the network's
+            visit(name, batch, training)
+            gc.enable()
+        training = None
+        gc.collect()
+        if device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+
+
+def trace(folder, names, parts, torch, device, dry, say=print):
+    tables = table.Tables(folder)
+    state = gpu_state.open_state(device)
+    if "times" in parts:
+        out = table.AppendedTable(tables.path("iterations"), ITERATIONS)
+        done = {(row["model"], int(row["batch"]), int(row["round"])) for row in out.rows_before}
+
+        def time_it(number, name, batch, training):
+            row = time_iterations(name, batch, number, training, torch, state)
+            out.add(row)
+            say(f"{name} batch {batch}: {row['iteration_ms']:.2f} ms, CPU {row['cpu_ms']:.2f} ms")
+
+        for number in range(ROUNDS):
+            for_each(names, dry, torch, device, lambda name, batch: (name, batch, number) not in done, functools.partial(time_it, number))
+    if "kernels" in parts:
+        out, ops = table.AppendedTable(tables.path("iteration_kernels"), KERNELS), OpNumbers(tables.path("iteration_ops"))
+        listed = {(row["model"], int(row["batch"])) for row in out.rows_before}
+
+        def list_it(name, batch, training):
+            say(f"{name} batch {batch}: {list_kernels(name, batch, training, torch, out, tables.names, ops):.2f} ms of kernels")
+
+        for_each(names, dry, torch, device, lambda name, batch: (name, batch) not in listed, list_it)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, metavar="FOLDER")
+    parser.add_argument("--models", default=",".join(models.PLANS), help="some of " + ",".join(models.PLANS))
+    parser.add_argument("--parts", default="times,kernels", help="times, kernels or both (default)")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--dry", action="store_true", help="small networks")
+    given = parser.parse_args()
+    names = [name for name in given.models.split(",") if name]
+    unknown = [name for name in names if name not in models.PLANS]
+    if unknown:
+        parser.error(f"--models names \"{unknown[0]}\", expected some of {','.join(models.PLANS)}")
+    parts = given.parts.split(",")
+    if any(part not in ("times", "kernels") for part in parts):
+        parser.error(f"--parts is \"{given.parts}\", expected times, kernels or times,kernels")
+    if given.device == "cpu" and not given.dry:
+        parser.error("--device cpu is for --dry only: the times would mean nothing")
+    import torch
+    trace(given.out, names, parts, torch, given.device, given.dry)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
