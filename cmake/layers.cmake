@@ -36,7 +36,7 @@ function(weir_layer name)
   set_target_properties(weir_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON LINKER_LANGUAGE CXX)
 
   set(part core)
-  if(name MATCHES "^(predict|plan|simulate|report|observe)$")
+  if(name MATCHES "^(predict|plan|simulate|report|observe|network)$")
     set(part rest)
   endif()
   if(BUILD_TESTING AND unit_tests AND WEIR_TESTS MATCHES "all|${part}")
