@@ -34,7 +34,7 @@ enum class RateMethod : std::uint8_t { hybrid, propagate, cut, full };
 
 // Propagation gives up after so many members looked at, and is not tried again for a growing number
 // of commits: on crowded fabrics filling anew is cheaper.
-inline constexpr std::uint64_t kScanBudget = 12'000;
+inline constexpr std::uint64_t kScanBudget = 40'000;
 
 class FairRates {
  public:
@@ -93,6 +93,10 @@ class FairRates {
   void fill_above(double from);
   void collect(LinkIndex link);
   void fill_collected(double from);
+  // Takes the link's flows from `least` on as not fixed, and says what each of them could have.
+  double open_above(LinkIndex link, double least);
+  // The link is full at this level: its open flows have it everywhere.
+  void fix_members(LinkIndex link, double level);
   void fill_all();
 
   FlowGraph graph_;
