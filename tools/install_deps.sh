@@ -32,6 +32,8 @@ declare -A packages=(
   [nightly]="lcov"
   # examples/train and their tests: PyTorch and Gloo. About 500 MB, so only when asked for: not in "all".
   [torch]="python3-torch libgloo-dev"
+  # What network_bench compares with (tools/fetch_simgrid.sh). Only when asked for: not in "all".
+  [simgrid]="libsimgrid3.32"
   # The programs of a Kubernetes control plane for tests are built with Go (tests/kubernetes/build_servers.sh), which
   # fetches the version they ask for itself. The package is in Debian's backports; skipped where a Go is on PATH.
   [kubernetes]="golang-1.23-go openssl python3 python3-yaml"
@@ -74,7 +76,7 @@ groups=("$@")
 
 wanted=()
 for group in "${groups[@]}"; do
-  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch runtime, or all"
+  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch simgrid runtime, or all"
   if [[ "$group" == page ]] && ! $list_only && has_node; then continue; fi
   read -r -d '' -a members <<<"${packages[$group]}" || true
   for member in "${members[@]}"; do
