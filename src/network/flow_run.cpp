@@ -40,6 +40,11 @@ FlowIndex FlowRun::reroute(FlowIndex flow, std::span<const Hop> path, double cap
   return start(path, left, cap);
 }
 
+void FlowRun::set_capacity(LinkIndex link, double capacity) {
+  rates_.set_capacity(link, capacity);
+  has_changes_ = true;
+}
+
 double FlowRun::remaining(FlowIndex flow) const {
   const Progress& progress = progress_[flow];
   return std::max(0.0, progress.remaining - progress.rate * (now_ - progress.since));

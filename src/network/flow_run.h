@@ -34,7 +34,7 @@ class FlowRun {
   void cancel(FlowIndex flow);
   // The rest of its bytes takes another path. Returns the flow it is from now on.
   FlowIndex reroute(FlowIndex flow, std::span<const Hop> path, double cap = kNoLimit);
-  void set_capacity(LinkIndex link, double capacity) { rates_.set_capacity(link, capacity); }
+  void set_capacity(LinkIndex link, double capacity);
 
   // Goes to the next instant at which flows end, but not beyond `until`. The flows that end there:
   // none when `until` came first, or when nothing moves and `until` is kNoLimit. Their indices may
