@@ -119,9 +119,9 @@ NetworkWorkload stepped(SteppedKind kind, std::uint32_t leaves, std::uint32_t gp
   made.capacities = fabric.capacities();
   std::vector<std::uint32_t> path_at(order.size() * order.size(), ~std::uint32_t{0});
   const auto collective = net::make_collective(
-      kind == SteppedKind::all_to_all           ? net::CollectiveKind::all_to_all
-      : kind == SteppedKind::all_to_all_at_once ? net::CollectiveKind::all_to_all_at_once
-                                                : net::CollectiveKind::ring_all_reduce,
+      kind == SteppedKind::all_to_all           ? CollectiveKind::all_to_all
+      : kind == SteppedKind::all_to_all_at_once ? CollectiveKind::all_to_all_at_once
+                                                : CollectiveKind::ring_all_reduce,
       fabric.gpus());
   for (const auto& moves : collective.steps) {
     auto& step = made.steps.emplace_back();

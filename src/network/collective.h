@@ -20,29 +20,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "domain/network_mix.h"
+
 namespace weir::network {
-
-enum class CollectiveKind : std::uint8_t {
-  ring_all_reduce,
-  ring_all_gather,
-  ring_reduce_scatter,
-  halving_doubling,
-  double_tree,
-  hierarchical,
-  all_to_all,
-  all_to_all_at_once,
-  broadcast,
-  reduce,
-  pipeline,
-};
-
-inline constexpr std::string_view kCollectiveNames[] = {
-    "ring",      "all-gather",   "reduce-scatter", "halving-doubling",
-    "tree",      "hierarchical", "all-to-all",     "all-to-all-at-once",
-    "broadcast", "reduce",       "pipeline"};
 
 struct Move {
   std::uint32_t from = 0;  // ranks

@@ -69,8 +69,8 @@ TEST(Collective, AllReduceGivesEveryRankEveryContributionOnce) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
           for (std::uint32_t chunk = 0; chunk < made.chunks; ++chunk) {
             ASSERT_TRUE(buffers.is_complete(rank, chunk))
-                << kCollectiveNames[static_cast<int>(kind)] << " of " << ranks << ", " << per_node
-                << " per node: rank " << rank << ", chunk " << chunk;
+                << kNetworkCollectiveNames[static_cast<int>(kind)] << " of " << ranks << ", "
+                << per_node << " per node: rank " << rank << ", chunk " << chunk;
           }
         }
       }

@@ -4,7 +4,7 @@
 // wait for a point of that and for each other, then move their bytes as flows. It ends when both
 // are done, and the next one begins. Jobs meet on links only.
 //
-// Two ways to play a collective:
+// Two ways to play a collective (PlayMode):
 //  - stepwise: every step waits for the slowest flow of the one before, plus the latency of a step.
 //    Pessimistic for libraries that pipeline.
 //  - steady: all steps at once, as a flow over all links in which every pair of ranks advances in
@@ -27,8 +27,6 @@
 #include "network/routes.h"
 
 namespace weir::network {
-
-enum class PlayMode : std::uint8_t { stepwise, steady };
 
 struct JobCollective {
   CollectiveKind kind = CollectiveKind::ring_all_reduce;
