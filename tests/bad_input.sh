@@ -138,4 +138,16 @@ export WEIR_DATA=$work/data
 expect 'an unknown region' '--region is "caiso", expected one of ciso; did you mean ciso?' -- carbon savings --region caiso
 expect 'options of series that do not fit' '--region' '--within' -- carbon savings --file short.csv --region ciso --hours 6
 
+# The network.
+printf '%s\n' 'fabric:' '  kind: leaf-spine' '  leaves: 4' '  gpus_per_leaf: 8' '  spines: 4' '  nic: -100Gbps' '  uplink: fast' >speeds.yaml
+expect 'a link with less than no capacity' 'speeds.yaml:6: nic is "-100Gbps"' 'speeds.yaml:7: uplink is "fast"' -- network simulate --fabric speeds.yaml --report report.html
+printf '%s\n' 'fabric:' '  kind: optical' '  leaves: 3' '  gpus_per_leaf: 2' '  optical_switches: 2' '  circuits:' \
+  '    - {switch: 0, leaf: 0, to_leaf: 1}' '    - {switch: 0, leaf: 1, to_leaf: 2}' >circuits.yaml
+expect 'a circuit used twice' 'circuits.yaml:8: circuit is "leaf 1 used 2 times on switch 0"' -- network simulate --fabric circuits.yaml --report report.html
+sed '8d' circuits.yaml >apart.yaml
+expect 'a fabric in two parts' '2 of 6 GPUs that gpu 0 cannot reach' -- network simulate --fabric apart.yaml --report report.html
+printf '%s\n' 'fabric:' '  kind: torus' >torus.yaml
+expect 'an unknown kind of fabric' 'torus.yaml:2: kind is "torus", expected one of leaf-spine' -- network simulate --fabric torus.yaml --report report.html
+expect 'a job larger than the fabric' '--ranks is "9", expected 2 to 8' -- network simulate --fabric leaf-spine:2x4x4 --ranks 9 --report report.html
+
 [[ $failures -eq 0 ]] || { echo "bad_input: $failures failed" >&2; exit 1; }

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH="$(cd "$1" && pwd):$PATH"
 failed=0
-for page in README.md docs/failures.md docs/planner.md docs/security.md docs/tasks/*.md; do
+for page in README.md docs/failures.md docs/models/network.md docs/planner.md docs/security.md docs/tasks/*.md; do
   work=$(mktemp -d)
   cp -r examples "$work/examples"
   # Servers that a page starts end with it, also when it fails; so do their jobs.

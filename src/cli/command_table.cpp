@@ -16,6 +16,7 @@
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
+#include "cli/network_simulate_command.h"
 #include "cli/observe_command.h"
 #include "cli/observed_inputs.h"
 #include "cli/plan_command.h"
@@ -483,6 +484,7 @@ std::vector<Command> all_commands() {
       {trace_convert_spec(), trace_convert_command},
       {trace_observed_spec(), trace_observed_command},
       {trace_synth_spec(), trace_synth_command},
+      {network_simulate_spec(), network_simulate_command},
       {carbon_budgets_spec(), carbon_budgets_command},
       {carbon_power_spec(), carbon_power_command},
       {carbon_report_spec(), carbon_report_command},

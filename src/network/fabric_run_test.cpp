@@ -168,6 +168,7 @@ TEST(FabricRun, HashedRoutesMakeACollectiveSlower) {
   EXPECT_GT(hashed, 1.5 * time_alone(*fabric, job));
   EXPECT_NEAR(time_alone(*fabric, job, Routing::spray), time_alone(*fabric, job), 1e-6);
   EXPECT_NEAR(time_alone(*fabric, job, Routing::coloured), time_alone(*fabric, job), 1e-6);
+  EXPECT_NEAR(time_alone(*fabric, job, Routing::ideal), time_alone(*fabric, job), 1e-6);
   EXPECT_LE(time_alone(*fabric, job, Routing::adaptive), hashed);
 }
 

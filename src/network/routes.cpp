@@ -83,6 +83,12 @@ bool Router::route_one(const Transfer& transfer, std::uint32_t place, const Step
     return true;
   }
   const GpuPort& port = fabric_->ports[transfer.from];
+  if (options_.routing == Routing::ideal && !is_local) {
+    const LinkIndex in = fabric_->ports[transfer.to].in;
+    if (table_.has_failed(port.out) || table_.has_failed(in)) return false;
+    flows.push_back({place, transfer.bytes, {{port.out, 1}, {in, 1}}});
+    return true;
+  }
   const VertexIndex to_leaf = fabric_->ports[transfer.to].leaf;
   if (options_.routing == Routing::two_hop && !is_local && port.leaf != to_leaf &&
       together.ways.count({port.leaf, to_leaf}) > 0) {
@@ -116,6 +122,7 @@ bool Router::route_one(const Transfer& transfer, std::uint32_t place, const Step
         case Routing::ecmp:
         case Routing::spray:
         case Routing::two_hop:
+        case Routing::ideal:
           break;
       }
       return mixed(hash ^ mixed(at)) % choices;

@@ -16,6 +16,9 @@
 //    each other stays on their own links up to `threshold` of these; the rest goes over one leaf
 //    between them, in proportion to what such ways can carry (after TROD).
 //
+//  - ideal: nothing between the GPUs' own ports counts, as if one switch joined them all. What the
+//    others are measured by.
+//
 // A link may fail: whatever crosses it must be routed again.
 #pragma once
 
@@ -29,10 +32,10 @@
 
 namespace weir::network {
 
-enum class Routing : std::uint8_t { ecmp, source_index, coloured, spray, adaptive, two_hop };
+enum class Routing : std::uint8_t { ecmp, source_index, coloured, spray, adaptive, two_hop, ideal };
 
-inline constexpr std::string_view kRoutingNames[] = {"ecmp",  "source-index", "coloured",
-                                                     "spray", "adaptive",     "two-hop"};
+inline constexpr std::string_view kRoutingNames[] = {
+    "ecmp", "source-index", "coloured", "spray", "adaptive", "two-hop", "ideal"};
 
 struct RoutingOptions {
   Routing routing = Routing::ecmp;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/network_simulate_command.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/run_testing.h"
+#include "formats/temporary_file_testing.h"
+
+namespace weir::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Ran network(std::vector<std::string> more) {
+  more.insert(more.begin(), {"network", "simulate"});
+  return weir(std::move(more));
+}
+
+nlohmann::json network_json(std::vector<std::string> more) {
+  more.emplace_back("--json");
+  const Ran ran = network(std::move(more));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return nlohmann::json::parse(ran.out);
+}
+
+TEST(NetworkSimulate, ACollectiveAloneRunsAtLineRate) {
+  const auto json = network_json(
+      {"--fabric", "leaf-spine:4x8x8", "--bytes", "256MB", "--routing", "source-index"});
+  const auto& job = json.at("jobs").at(0);
+  // 2 * 31/32 * 256 MB at 12.5 GB/s
+  EXPECT_NEAR(job.at("iteration_seconds").get<double>(), 2 * 31.0 / 32 * 256e6 / 12.5e9, 1e-9);
+  EXPECT_NEAR(job.at("slowdown").get<double>(), 1, 1e-6);
+  EXPECT_NEAR(job.at("bus_bytes_per_second").get<double>(), 12.5e9, 10);
+}
+
+TEST(NetworkSimulate, HashedRoutesAreSlowerAndTheTextSaysBy) {
+  const Ran ran = network({"--fabric", "leaf-spine:4x8x8", "--collective", "all-to-all"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("On leaf-spine:4x8x8, 32 GPUs, routing ecmp"));
+  EXPECT_THAT(ran.out, HasSubstr("Fullest links"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("weir network simulate --fabric leaf-spine:4x8x8 --collective all-to-all"));
+  EXPECT_EQ(ran.out, network({"--fabric", "leaf-spine:4x8x8", "--collective", "all-to-all"}).out);
+  const auto hashed = network_json({"--fabric", "leaf-spine:4x8x8", "--collective", "all-to-all"});
+  EXPECT_GT(hashed.at("jobs").at(0).at("slowdown").get<double>(), 1.3);
+}
+
+TEST(NetworkSimulate, PlaysAJobMixAndDrawsIt) {
+  const formats::TemporaryFolder folder;
+  const std::string page = (folder.path() / "network.html").string();
+  const auto json = network_json({"--fabric", kExamples + "/network/fabric.yaml", "--jobs",
+                                  kExamples + "/network/jobs.yaml", "--report", page});
+  ASSERT_EQ(json.at("jobs").size(), 3U);
+  EXPECT_EQ(json.at("jobs").at(2).at("iterations"), 10);
+  std::ifstream file{page};
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("Links upwards"));
+  EXPECT_THAT(text.str(), HasSubstr("Rates over time"));
+  EXPECT_THAT(text.str(), HasSubstr("leaf 0 &gt; spine"));
+}
+
+TEST(NetworkSimulate, TellsAllMistakesAtOnce) {
+  const Ran ran =
+      network({"--fabric", "torus:4", "--jobs", kExamples + "/network/jobs.yaml", "--bytes", "many",
+               "--routing", "spray", "--connections", "4", "--threshold", "0.5"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--fabric is \"torus:4\", expected the path"));
+  EXPECT_THAT(ran.err, HasSubstr("--bytes"));
+  EXPECT_THAT(ran.err, HasSubstr("--connections is \"4\", expected --routing ecmp beside it"));
+  EXPECT_THAT(ran.err, HasSubstr("--threshold is \"0.5\", expected --routing two-hop beside it"));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(NetworkSimulate, RefusesAJobLargerThanTheFabric) {
+  const Ran alone = network({"--fabric", "leaf-spine:2x2x2", "--ranks", "5"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.err, "--ranks is \"5\", expected 2 to 4: leaf-spine:2x2x2 has 4 GPUs\n");
+  const formats::TemporaryFolder folder;
+  const auto jobs = folder
+                        .write("mix.yaml",
+                               "jobs:\n  - {gpus: 3, collective: ring, bytes: 1MB}\n"
+                               "  - {gpus: 3, collective: ring, bytes: 1MB}\n")
+                        .string();
+  const Ran mix = network({"--fabric", "leaf-spine:2x2x2", "--jobs", jobs});
+  EXPECT_EQ(mix.exit_code, 2);
+  EXPECT_THAT(mix.err, HasSubstr("mix.yaml:3: gpus is \"3\", expected"));
+  EXPECT_THAT(mix.err, HasSubstr("other jobs have 3"));
+}
+
+TEST(NetworkSimulate, RefusesFabricsThatDoNotHangTogether) {
+  const formats::TemporaryFolder folder;
+  const auto file =
+      folder
+          .write("hall.yaml",
+                 "fabric: {kind: optical, leaves: 3, gpus_per_leaf: 2, optical_switches: 2, "
+                 "circuits: [{switch: 0, leaf: 0, to_leaf: 1}]}\n")
+          .string();
+  const Ran ran = network({"--fabric", file});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("2 of 6 GPUs that gpu 0 cannot reach"));
+}
+
+}  // namespace
+}  // namespace weir::cli
