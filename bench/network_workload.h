@@ -31,8 +31,8 @@ struct NetworkWorkload {
 
 struct NetworkRun {
   double cpu_seconds = 0;
-  double end_time = 0;  // of the simulated world
-  std::uint64_t events = 0;
+  double end_time = 0;       // of the simulated world
+  std::uint64_t events = 0;  // starts and ends, without the first start of each slot
   // When asked for: between two ends, the rate of every slot.
   struct Interval {
     double from = 0;

@@ -117,7 +117,7 @@ class PeerPlay {
   [[noreturn]] void finish() {
     send(cpu_seconds() - begin_);
     send(sg::Engine::get_clock());
-    send(result_.events);
+    send(result_.events - workload_.slots.size());
     send(result_.intervals.size());
     for (const auto& interval : result_.intervals) {
       send(interval.from);

@@ -14,7 +14,6 @@ namespace weir::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Ran network(std::vector<std::string> more) {
   more.insert(more.begin(), {"network", "simulate"});

@@ -25,6 +25,7 @@ constexpr std::size_t kLinksInJson = 50;
 constexpr std::size_t kLinksOnPage = 30;
 constexpr std::size_t kJobsInPlot = 8;
 constexpr std::size_t kLargestMap = 160;  // rows or columns
+constexpr double kIdleOpacity = 0.07;     // a link that nothing crosses is still there
 
 std::string milliseconds_text(double seconds) {
   return fmt::format("{:.3f}", seconds * 1e3);
@@ -89,7 +90,7 @@ std::string heat_svg(const NetworkResult& result, const LinkMap& map, const std:
   PlotFrame frame;
   frame.left = 90;
   frame.top = 28;
-  frame.width = frame.left + cell * static_cast<double>(columns) + 20;
+  frame.width = std::max(frame.width, frame.left + cell * static_cast<double>(columns) + 20);
   frame.height = frame.top + cell * static_cast<double>(rows) + 16;
   std::string svg = begin_svg(frame, title);
   svg += fmt::format("<text x=\"{:.0f}\" y=\"18\">{} to {}</text>\n", frame.left,
@@ -105,12 +106,11 @@ std::string heat_svg(const NetworkResult& result, const LinkMap& map, const std:
       const auto found = map.use.find({map.rows[row], map.columns[column]});
       if (found == map.use.end()) continue;
       const double use = found->second.first / found->second.second;
-      // From pale blue (idle) over yellow to red (full).
       svg += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-          "style=\"fill:hsl({:.0f} 70% {:.0f}%)\"><title>{} > {}: {:.1f} %</title></rect>\n",
+          "<rect class=\"bar s1\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+          "fill-opacity=\"{:.2f}\"><title>{} &gt; {}: {:.1f} %</title></rect>\n",
           frame.left + cell * static_cast<double>(column), y, cell - 0.5, cell - 0.5,
-          210 * (1 - std::min(1.0, use)), 75 - 25 * std::min(1.0, use),
+          kIdleOpacity + (1 - kIdleOpacity) * std::min(1.0, use),
           escape_markup(result.fabric->vertex_name(map.rows[row])),
           escape_markup(result.fabric->vertex_name(map.columns[column])), use * 100);
     }
@@ -133,7 +133,7 @@ std::string heat_figures(const NetworkResult& result) {
     }
     content += figure(heading,
                       fmt::format("How much of each link between switches was used until the last "
-                                  "job ended: pale blue is idle, red is full.{}",
+                                  "job ended: the fuller, the stronger its colour.{}",
                                   std::max(map.rows.size(), map.columns.size()) > kLargestMap
                                       ? fmt::format(" The first {} of each side.", kLargestMap)
                                       : ""),
