@@ -55,6 +55,13 @@ void FairRates::remove(FlowIndex flow) {
   ++events_;
 }
 
+void FairRates::set_weight(FlowIndex flow, double weight) {
+  assert(cap_of_[flow] == kNoCap);
+  graph_.set_weight(flow, weight);
+  for (const FlowGraph::HopPlace& place : graph_.hops(flow)) touch_rise(place.link);
+  ++events_;
+}
+
 void FairRates::set_capacity(LinkIndex link, double capacity) {
   assert(capacity >= 0);
   graph_.links()[link].capacity = capacity;

@@ -44,6 +44,8 @@ class FairRates {
   // `cap` limits the flow's level. Requires: at least one hop or a cap, no link twice, weights > 0.
   FlowIndex add(std::span<const Hop> path, double cap = kNoLimit);
   void remove(FlowIndex flow);
+  // From now on it costs so much on all its links. Requires: a flow without cap, weight > 0.
+  void set_weight(FlowIndex flow, double weight);
   // 0 stops what crosses the link.
   void set_capacity(LinkIndex link, double capacity);
 

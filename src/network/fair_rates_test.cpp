@@ -34,6 +34,12 @@ class Churn {
         std::advance(leaving, static_cast<std::ptrdiff_t>(rng_.below(paths_.size())));
         rates_.remove(leaving->first);
         paths_.erase(leaving);
+      } else if (!paths_.empty() && has_weights_ && rng_.below(8) == 0) {
+        auto heavier = paths_.begin();
+        std::advance(heavier, static_cast<std::ptrdiff_t>(rng_.below(paths_.size())));
+        const double weight = 0.25 + rng_.uniform() * 4;
+        rates_.set_weight(heavier->first, weight);
+        for (Hop& hop : heavier->second) hop.weight = weight;
       } else if (!paths_.empty() && rng_.below(16) == 0) {
         const auto link = static_cast<LinkIndex>(rng_.below(capacities_.size()));
         capacities_[link] = rng_.below(8) == 0 ? 0 : 0.5 + rng_.uniform();

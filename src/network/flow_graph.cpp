@@ -96,4 +96,10 @@ void FlowGraph::set_level(FlowIndex index, double level) {
     links_[place.link].members[place.position].level = level;
 }
 
+void FlowGraph::set_weight(FlowIndex index, double weight) {
+  assert(weight > 0);
+  for (const HopPlace& place : hops(index))
+    links_[place.link].members[place.position].weight = weight;
+}
+
 }  // namespace weir::network

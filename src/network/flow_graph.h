@@ -81,6 +81,7 @@ class FlowGraph {
     return {hops_.data() + flows_[flow].first_hop, flows_[flow].hops};
   }
   void set_level(FlowIndex flow, double level);
+  void set_weight(FlowIndex flow, double weight);
 
   std::vector<Link>& links() { return links_; }
   const std::vector<Link>& links() const { return links_; }
