@@ -128,6 +128,12 @@ int run_all(bool is_quick) {
     fmt::print("{:<44} weir {:>11.0f} /s  ({:.2f} s)\n", "all-to-all of 256 at once",
                rate_of(large), large.cpu_seconds);
   }
+  const NetworkWorkload crowded = crowded_paths(20'000 / part);
+  const NetworkRun plain = play(crowded, false);
+  const NetworkRun classed = play_classed(crowded);
+  fmt::print("{:<44} weir {:>11.0f} /s  one flow per path {:.0f} /s  end times differ by {:.0e}\n",
+             "2,048 flows on 240 paths", rate_of(plain), rate_of(classed),
+             std::abs(classed.end_time - plain.end_time) / plain.end_time);
   is_kept &=
       measure(isolated_jobs(24'000 / part), "8,192 GPUs, isolated jobs of 8 to 256", {40, 300e3});
   return is_kept ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -9,6 +9,7 @@
 #include "domain/seeded_rng.h"
 #include "network/collective.h"
 #include "network/flow_run.h"
+#include "network/path_classes.h"
 #include "network/routes.h"
 
 namespace weir::bench {
@@ -70,6 +71,27 @@ NetworkWorkload unsynchronised(std::uint32_t leaves, std::uint32_t gpus, std::ui
   for (auto& slot : made.slots) {
     for (std::size_t i = 0; i < flows_per_slot(ends, flows); ++i)
       slot.push_back({static_cast<std::uint32_t>(rng.below(kPaths)), random_bytes(rng)});
+  }
+  made.ends = ends;
+  return made;
+}
+
+NetworkWorkload crowded_paths(std::uint64_t ends) {
+  const net::Fabric fabric = made_fabric(4, 4, 4);
+  const net::Router router{fabric, {net::Routing::ecmp, 1}};
+  SeededRng rng{240};
+  NetworkWorkload made;
+  made.capacities = fabric.capacities();
+  for (net::GpuIndex from = 0; from < fabric.gpus(); ++from) {
+    for (net::GpuIndex to = 0; to < fabric.gpus(); ++to) {
+      if (to != from) made.paths.push_back(path_of(router, from, to, 0));
+    }
+  }
+  made.slots.resize(2048);
+  for (auto& slot : made.slots) {
+    for (std::size_t i = 0; i < flows_per_slot(ends, made.slots.size()); ++i) {
+      slot.push_back({static_cast<std::uint32_t>(rng.below(made.paths.size())), random_bytes(rng)});
+    }
   }
   made.ends = ends;
   return made;
@@ -186,6 +208,30 @@ NetworkRun play(const NetworkWorkload& workload, bool notes_rates) {
   result.cpu_seconds = cpu_seconds() - begin;
   result.end_time = run.now();
   result.events = run.events() - workload.slots.size();  // the first of each slot start at once
+  return result;
+}
+
+NetworkRun play_classed(const NetworkWorkload& workload) {
+  net::PathClasses run{workload.capacities};
+  for (const auto& links : workload.paths) run.add_path(links);
+  std::vector<std::uint32_t> slot_of;
+  std::vector<std::uint32_t> done(workload.slots.size(), 0);
+  const auto start = [&](std::uint32_t slot) {
+    const PlayedFlow& next = workload.slots[slot][done[slot]++];
+    run.start(next.path, static_cast<double>(next.bytes));
+    slot_of.push_back(slot);  // by member
+  };
+  NetworkRun result;
+  const double begin = cpu_seconds();
+  for (std::uint32_t slot = 0; slot < workload.slots.size(); ++slot) start(slot);
+  for (std::uint64_t ended = 0; ended < workload.ends;) {
+    const auto members = run.advance();
+    ended += members.size();
+    for (const auto member : members) start(slot_of[member]);
+  }
+  result.cpu_seconds = cpu_seconds() - begin;
+  result.end_time = run.now();
+  result.events = run.events() - workload.slots.size();
   return result;
 }
 

@@ -56,6 +56,12 @@ enum class SteppedKind : std::uint8_t {
 };
 NetworkWorkload stepped(SteppedKind kind, std::uint32_t leaves, std::uint32_t gpus);
 
+// 2,048 flows at a time on the 240 paths between 16 GPUs.
+NetworkWorkload crowded_paths(std::uint64_t ends);
+
+// The same with one flow for all of a path (network/path_classes.h). Only unsynchronised flows.
+NetworkRun play_classed(const NetworkWorkload& workload);
+
 // weir's own.
 NetworkRun play(const NetworkWorkload& workload, bool notes_rates);
 
