@@ -136,7 +136,7 @@ class LogicalClos {
   std::vector<Leaf> leaves_;
   std::vector<int> free_links_of_spine_;
   int free_nodes_ = 0;
-  std::int64_t search_budget_ = 400'000;
+  std::int64_t search_budget_ = 150'000;
 };
 
 // The largest power of two of hosts that would get a partition now; 0 when nothing is free.
