@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/coflow_window.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "domain/seeded_rng.h"
+
+namespace weir::simulate {
+namespace {
+
+constexpr double kInstant = 1e-9;  // s: what ends within it ends together
+constexpr int kComputing = -1;
+
+class CoflowWindow {
+ public:
+  CoflowWindow(std::span<const JobTraffic* const> jobs, std::uint64_t seed) {
+    keep_links_that_bind(jobs);
+    SeededRng rng{seed};
+    for (const JobTraffic* traffic : jobs) {
+      Player player{.traffic = traffic};
+      player.left = traffic->quiet_seconds * rng.uniform();
+      for (const TrafficPhase& phase : traffic->phases) {
+        auto& loads = player.loads.emplace_back();
+        for (const LinkLoad& load : phase.loads) {
+          const auto found = bound_.find(load.link);
+          if (found != bound_.end()) loads.push_back({found->second, load.flows});
+        }
+      }
+      players_.push_back(std::move(player));
+    }
+    room_.resize(bound_.size());
+    weight_.resize(bound_.size());
+  }
+
+  std::vector<double> play(int iterations) {
+    int behind = static_cast<int>(players_.size());
+    while (behind > 0) {
+      share_links();
+      double step = std::numeric_limits<double>::infinity();
+      for (const Player& player : players_) step = std::min(step, player.left / player.rate);
+      now_ += step;
+      for (Player& player : players_) {
+        player.left -= step * player.rate;
+        while (player.left <= kInstant * player.rate) {
+          if (!advance(player)) continue;
+          if (player.iterations == iterations) --behind;
+        }
+      }
+    }
+    std::vector<double> seconds;
+    for (const Player& player : players_)
+      seconds.push_back((player.last_end - player.first_end) / player.iterations);
+    return seconds;
+  }
+
+ private:
+  struct Player {
+    const JobTraffic* traffic = nullptr;
+    std::vector<std::vector<LinkLoad>> loads;  // by phase, of links that bind
+    int phase = kComputing;
+    double left = 0;  // s at line rate, or of computing
+    double rate = 1;
+    int iterations = -1;  // whole ones; the first end is where counting begins
+    double first_end = 0;
+    double last_end = 0;
+  };
+
+  // The others cannot be full even if every job asks for its most at once.
+  void keep_links_that_bind(std::span<const JobTraffic* const> jobs) {
+    std::map<int, std::pair<double, int>> asked;
+    for (const JobTraffic* traffic : jobs) {
+      for (const LinkLoad& demand : traffic->demands) {
+        asked[demand.link].first += static_cast<double>(demand.flows);
+        ++asked[demand.link].second;
+      }
+    }
+    for (const auto& [link, most] : asked) {
+      if (most.first > 1 + 1e-6 && most.second > 1)
+        bound_.emplace(link, static_cast<int>(bound_.size()));
+    }
+  }
+
+  // True when an iteration ended.
+  bool advance(Player& player) {
+    ++player.phase;
+    if (player.phase < static_cast<int>(player.traffic->phases.size())) {
+      const auto& phase = player.traffic->phases[static_cast<std::size_t>(player.phase)];
+      player.left = phase.seconds;
+      player.rate = phase.rate;
+      return false;
+    }
+    player.phase = kComputing;
+    player.left = player.traffic->quiet_seconds;
+    player.rate = 1;
+    if (++player.iterations == 0) player.first_end = now_;
+    player.last_end = now_;
+    return true;
+  }
+
+  // Fills links until every job that communicates has met its own rate or a full link.
+  void share_links() {
+    rising_.clear();
+    for (Player& player : players_) {
+      if (player.phase == kComputing) continue;
+      player.rate = player.traffic->phases[static_cast<std::size_t>(player.phase)].rate;
+      if (!loads_of(player).empty()) rising_.push_back(&player);
+    }
+    if (rising_.size() < 2) return;
+    touched_.clear();
+    for (const Player* player : rising_) {
+      for (const LinkLoad& load : loads_of(*player)) {
+        if (weight_[at(load.link)] == 0) {
+          touched_.push_back(load.link);
+          room_[at(load.link)] = 1;
+        }
+        weight_[at(load.link)] += static_cast<double>(load.flows);
+      }
+    }
+    while (!rising_.empty()) {
+      double level = std::numeric_limits<double>::infinity();
+      for (const int link : touched_) {
+        if (weight_[at(link)] > 0.5)
+          level = std::min(level, std::max(room_[at(link)], 0.0) / weight_[at(link)]);
+      }
+      double own = std::numeric_limits<double>::infinity();
+      for (const Player* player : rising_) own = std::min(own, player->rate);
+      level = std::min(level, own) * (1 + 1e-12);
+      fixed_.clear();
+      std::erase_if(rising_, [&](Player* player) {
+        bool is_full = player->rate <= level;
+        for (const LinkLoad& load : loads_of(*player)) {
+          if (is_full) break;
+          is_full = std::max(room_[at(load.link)], 0.0) / weight_[at(load.link)] <= level;
+        }
+        if (is_full) fixed_.push_back(player);
+        return is_full;
+      });
+      for (Player* player : fixed_) {
+        player->rate = std::max(std::min(player->rate, level), 1e-6);
+        for (const LinkLoad& load : loads_of(*player)) {
+          room_[at(load.link)] -= static_cast<double>(load.flows) * player->rate;
+          weight_[at(load.link)] -= static_cast<double>(load.flows);
+        }
+      }
+    }
+    for (const int link : touched_) weight_[at(link)] = 0;
+  }
+
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static const std::vector<LinkLoad>& loads_of(const Player& player) {
+    return player.loads[at(player.phase)];
+  }
+
+  std::map<int, int> bound_;  // links that may be full, renumbered
+  std::vector<Player> players_;
+  std::vector<Player*> rising_;
+  std::vector<Player*> fixed_;
+  std::vector<int> touched_;
+  std::vector<double> room_;
+  std::vector<double> weight_;  // flows of those that still rise
+  double now_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> play_window(std::span<const JobTraffic* const> jobs, int iterations,
+                                std::uint64_t seed) {
+  return CoflowWindow{jobs, seed}.play(iterations);
+}
+
+}  // namespace weir::simulate
