@@ -16,7 +16,9 @@
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
+#include "cli/network_partition_command.h"
 #include "cli/network_simulate_command.h"
+#include "cli/network_study_commands.h"
 #include "cli/observe_command.h"
 #include "cli/observed_inputs.h"
 #include "cli/plan_command.h"
@@ -489,6 +491,9 @@ std::vector<Command> all_commands() {
       {carbon_power_spec(), carbon_power_command},
       {carbon_report_spec(), carbon_report_command},
       {carbon_savings_spec(), carbon_savings_command},
+      {network_partition_spec(), network_partition_command},
+      {network_study_spec(), network_study_command},
+      {network_waits_spec(), network_waits_command},
       {policies_spec(), policies_command},
       {reference_spec(), reference_command},
       {completion_spec(), completion_command},

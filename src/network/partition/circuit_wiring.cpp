@@ -143,6 +143,16 @@ bool CircuitWiring::connect_leaves(JobId job, int leaf, int other) {
   return true;
 }
 
+bool CircuitWiring::occupy(JobId job, int optical_switch, int leaf, int spine) {
+  if (port(leaf, optical_switch).peer >= 0) return false;
+  for (int side = first_side(spine); side < first_side(spine + 1); ++side) {
+    if (port(side, optical_switch).peer >= 0) continue;
+    join(leaf, side, optical_switch, job);
+    return true;
+  }
+  return false;
+}
+
 void CircuitWiring::disconnect(JobId job, int leaf, int spine) {
   for (int colour = 0; colour < switches_; ++colour) {
     const Port here = port(leaf, colour);

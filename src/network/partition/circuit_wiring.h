@@ -46,6 +46,9 @@ class CircuitWiring {
   bool connect(JobId job, int leaf, int spine, bool may_move_others, Disturbance& disturbance);
   // Only through a switch at which both have a free port.
   bool connect_leaves(JobId job, int leaf, int other);
+  // Exactly this circuit. False, and nothing changed, when the leaf's port or all of the spine's ports
+  // at that switch are in use.
+  bool occupy(JobId job, int optical_switch, int leaf, int spine);
   // Takes one circuit of this job between the two away. Requires: there is one.
   void disconnect(JobId job, int leaf, int spine);
   void disconnect_all(JobId job);

@@ -41,6 +41,15 @@ TEST(CircuitWiring, ExchangesTwoSwitchesAlongOneChainWhereNoneIsFreeAtBothEnds) 
   EXPECT_EQ(disturbance.jobs, (std::set<JobId>{JobId{1}}));
 }
 
+TEST(CircuitWiring, UsesNoPortTwice) {
+  CircuitWiring wiring{3, 1, 2, 2};
+  EXPECT_TRUE(wiring.occupy(JobId{1}, 0, 0, 0));
+  EXPECT_FALSE(wiring.occupy(JobId{2}, 0, 0, 0)) << "the leaf has one port at a switch";
+  EXPECT_TRUE(wiring.occupy(JobId{2}, 0, 1, 0));
+  EXPECT_FALSE(wiring.occupy(JobId{3}, 0, 2, 0)) << "the spine has two";
+  EXPECT_EQ(wiring.circuits().size(), 2u);
+}
+
 RC_GTEST_PROP(CircuitWiringProperty, WiresEveryDemandThatPortsAllow, (std::uint64_t seed)) {
   SeededRng rng{seed};
   const auto below = [&](int bound) {

@@ -81,6 +81,9 @@ struct OpticalStart {
   std::set<JobId> jobs_paused;  // whose circuits moved
 };
 
+// Whoever has circuits that are not of our jobs; they may be moved like others. No job has this id.
+inline constexpr JobId kForeignCircuits{0};
+
 class OpticalClos {
  public:
   // Requires: check(shape) is empty.
@@ -95,6 +98,10 @@ class OpticalClos {
   // `may_move_others` is false. Requires: hosts is 1 or more, the job is new.
   tl::expected<OpticalStart, NoPartition> start(JobId job, int hosts, bool may_move_others = true);
   void release(JobId job);
+  // A circuit that is in use already. False when one of its ports is.
+  bool occupy(int optical_switch, int leaf, int spine) {
+    return wiring_.occupy(kForeignCircuits, optical_switch, leaf, spine);
+  }
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
