@@ -11,6 +11,7 @@ namespace weir::simulate {
 namespace {
 
 constexpr double kInstant = 1e-9;  // s: what ends within it ends together
+constexpr double kSlowest = 1e-6;  // of the line: rounding leaves nobody without any
 constexpr int kComputing = -1;
 
 class CoflowWindow {
@@ -62,6 +63,7 @@ class CoflowWindow {
     int phase = kComputing;
     double left = 0;  // s at line rate, or of computing
     double rate = 1;
+    double level = 0;     // no higher than it will be
     int iterations = -1;  // whole ones; the first end is where counting begins
     double first_end = 0;
     double last_end = 0;
@@ -118,34 +120,39 @@ class CoflowWindow {
         weight_[at(load.link)] += static_cast<double>(load.flows);
       }
     }
+    // What a link has left per flow only grows while others stop rising, so an old figure is a lower
+    // bound: whoever has the lowest is looked at again, and stops if it is the lowest still.
+    for (Player* player : rising_) player->level = level_of(*player);
     while (!rising_.empty()) {
-      double level = std::numeric_limits<double>::infinity();
-      for (const int link : touched_) {
-        if (weight_[at(link)] > 0.5)
-          level = std::min(level, std::max(room_[at(link)], 0.0) / weight_[at(link)]);
+      auto lowest =
+          std::min_element(rising_.begin(), rising_.end(),
+                           [](const Player* a, const Player* b) { return a->level < b->level; });
+      Player& player = **lowest;
+      const double level = level_of(player);
+      const bool has_risen = level > player.level;
+      player.level = level;
+      if (has_risen && std::any_of(rising_.begin(), rising_.end(),
+                                   [&](const Player* other) { return other->level < level; }))
+        continue;
+      player.rate = std::max(level, kSlowest);
+      for (const LinkLoad& load : loads_of(player)) {
+        room_[at(load.link)] -= static_cast<double>(load.flows) * player.rate;
+        weight_[at(load.link)] -= static_cast<double>(load.flows);
       }
-      double own = std::numeric_limits<double>::infinity();
-      for (const Player* player : rising_) own = std::min(own, player->rate);
-      level = std::min(level, own) * (1 + 1e-12);
-      fixed_.clear();
-      std::erase_if(rising_, [&](Player* player) {
-        bool is_full = player->rate <= level;
-        for (const LinkLoad& load : loads_of(*player)) {
-          if (is_full) break;
-          is_full = std::max(room_[at(load.link)], 0.0) / weight_[at(load.link)] <= level;
-        }
-        if (is_full) fixed_.push_back(player);
-        return is_full;
-      });
-      for (Player* player : fixed_) {
-        player->rate = std::max(std::min(player->rate, level), 1e-6);
-        for (const LinkLoad& load : loads_of(*player)) {
-          room_[at(load.link)] -= static_cast<double>(load.flows) * player->rate;
-          weight_[at(load.link)] -= static_cast<double>(load.flows);
-        }
-      }
+      rising_.erase(lowest);
     }
     for (const int link : touched_) weight_[at(link)] = 0;
+  }
+
+  // How far this job could rise if all that rise did so together.
+  double level_of(const Player& player) const {
+    double level = player.rate;
+    for (const LinkLoad& load : loads_of(player)) {
+      // A product in place of a quotient: most links are not the lowest.
+      if (room_[at(load.link)] < level * weight_[at(load.link)])
+        level = std::max(room_[at(load.link)], 0.0) / weight_[at(load.link)];
+    }
+    return level;
   }
 
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
@@ -156,7 +163,6 @@ class CoflowWindow {
   std::map<int, int> bound_;  // links that may be full, renumbered
   std::vector<Player> players_;
   std::vector<Player*> rising_;
-  std::vector<Player*> fixed_;
   std::vector<int> touched_;
   std::vector<double> room_;
   std::vector<double> weight_;  // flows of those that still rise
