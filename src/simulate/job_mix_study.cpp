@@ -13,6 +13,7 @@
 #include "domain/whole_numbers.h"
 #include "network/partition/logical_clos.h"
 #include "simulate/coflow_window.h"
+#include "simulate/flow_window.h"
 #include "simulate/parallel_for.h"
 
 namespace weir::simulate {
@@ -411,7 +412,9 @@ class MixRun {
       }
       std::vector<double> seconds{traffic.front()->alone_seconds()};
       if (together.size() > 1) {
-        seconds = play_window(traffic, setup_.window, setup_.mix.seed);
+        seconds = setup_.is_by_flow
+                      ? play_flow_window(traffic, size_.links(), setup_.window, setup_.mix.seed)
+                      : play_window(traffic, setup_.window, setup_.mix.seed);
         ++outcome_.windows;
       }
       std::size_t i = 0;

@@ -44,7 +44,8 @@ struct JobMixStudySetup {
                                      NetworkScheme::chosen,   NetworkScheme::ideal};
   // Jobs that share lie on few leaves; or their nodes on any, by chance.
   bool is_scattered = false;
-  int window = 5;  // iterations
+  int window = 5;           // iterations
+  bool is_by_flow = false;  // every flow by itself (flow_window.h): exact, and slow
   unsigned threads = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "simulate/job_traffic.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::simulate {
 namespace {
@@ -22,6 +23,7 @@ class TrafficBuilder {
   void add(double seconds, To to) {
     if (seconds <= 0) return;
     std::vector<int> used;
+    std::vector<CrossingFlow> crossing;
     float most = 0;
     for (int rank = 0; rank < ranks(); ++rank) {
       const int from_host = hosts_[static_cast<std::size_t>(rank)];
@@ -34,7 +36,8 @@ class TrafficBuilder {
         result_.is_connected = false;
         continue;
       }
-      for (const int link : {fabric_.uplink(from, spine), fabric_.downlink(into, spine)}) {
+      crossing.push_back({fabric_.uplink(from, spine), fabric_.downlink(into, spine)});
+      for (const int link : {crossing.back().uplink, crossing.back().downlink}) {
         float& flows = flows_[static_cast<std::size_t>(link)];
         if (flows == 0) used.push_back(link);
         most = std::max(most, ++flows);
@@ -44,7 +47,7 @@ class TrafficBuilder {
       result_.traffic.quiet_seconds += seconds;
       return;
     }
-    TrafficPhase phase{seconds, 1 / static_cast<double>(most), {}};
+    TrafficPhase phase{seconds, 1 / static_cast<double>(most), {}, std::move(crossing)};
     std::sort(used.begin(), used.end());
     for (const int link : used) {
       float& flows = flows_[static_cast<std::size_t>(link)];

@@ -25,10 +25,17 @@ struct LinkLoad {
   float flows = 0;
 };
 
+// Of one sender: the two links between its leaf and the receiver's.
+struct CrossingFlow {
+  int uplink = 0;
+  int downlink = 0;
+};
+
 struct TrafficPhase {
   double seconds = 0;  // at line rate
   double rate = 1;     // of the line, alone
   std::vector<LinkLoad> loads;
+  std::vector<CrossingFlow> flows;
 };
 
 struct JobTraffic {
