@@ -32,15 +32,16 @@ class EnergyLog {
     config.policy = schedule::placement_policies().front().policy;
     config.training_policy = schedule::find_training_policy("weir");
     core_.emplace(config, schedule::initial_state_for_training(formats::cluster_of(header_)));
-    tell(hours{0},
-         CurveUpdated{PoolIndex{0}, kBert, Curve{{{1, IterationRate{10'000'000}}}, CurveOrigin::measured}});
+    tell(hours{0}, CurveUpdated{PoolIndex{0}, kBert,
+                                Curve{{{1, IterationRate{10'000'000}}}, CurveOrigin::measured}});
     tell(hours{0}, SupplyUpdated{{}, {kEvening, hours{1}, {500}}});
     EnergyTerms terms;
     terms.pools = {{PoolIndex{0}, 0, 60'000, 10'000, 1000}};
     tell(hours{0}, EnergyConfigured{terms});
-    tell(hours{0},
-         PowerTableUpdated{
-             PoolIndex{0}, kBert, {{1, 1000, IterationRate{10'000'000}, 100'000}}, CurveOrigin::assumed});
+    tell(hours{0}, PowerTableUpdated{PoolIndex{0},
+                                     kBert,
+                                     {{1, 1000, IterationRate{10'000'000}, 100'000}},
+                                     CurveOrigin::assumed});
   }
   template <class What>
   void tell(Duration after, What what) {
