@@ -4,7 +4,7 @@
 # Runs every command that the documentation shows in a ```sh block, page by page, each page in a folder that has
 # nothing but the examples.
 # An example that no longer works is a failing test, and so is an output that the page shows and the commands no
-# longer print (plain ``` blocks).
+# longer print (``` blocks without a language).
 #
 #   tools/run_docs.sh FOLDER-OF-THE-PROGRAM
 set -euo pipefail
@@ -17,7 +17,7 @@ for page in README.md docs/failures.md docs/models/network.md docs/planner.md do
   # Servers that a page starts end with it, also when it fails; so do their jobs.
   echo 'trap "kill \$(jobs -p) 2>/dev/null || true" EXIT' >"$work/commands.sh"
   awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$page" >>"$work/commands.sh"
-  awk '/^```$/ { on = !on && !sh; sh = 0; next } /^```sh$/ { sh = 1 } on' "$page" >"$work/shown.txt"
+  awk '/^```$/ { on = !on && !sh; sh = 0; next } /^```[a-z]/ { sh = 1 } on' "$page" >"$work/shown.txt"
   export WEIR_STATE=$work/state XDG_CONFIG_HOME=$work
   if (cd "$work" && bash -euo pipefail commands.sh >output.txt 2>&1 && ! grep -vxFf output.txt shown.txt); then
     echo "$page: $(wc -l <"$work/commands.sh") lines of commands work"
