@@ -152,6 +152,16 @@ Work surplus(const TrainingJob& job, Time now) {
   return planned_work(job, now, job.spec->deadline) - job.left_at(now);
 }
 
+Work lost_by_leaving(const TrainingJob& job, Time now, Time there) {
+  Work lost = planned_work(job, now, there);
+  if (const GpuBlock back = job.timeline.block_at(there); !back.is_none()) {
+    const SizeOption& size =
+        (*job.sizes)[static_cast<std::size_t>(level_of(*job.sizes, back.size))];
+    lost += size.rate * size.price;
+  }
+  return lost;
+}
+
 Duration laxity(const TrainingJob& job, Time now, Time deadline) {
   return deadline - now - time_for(job.left_at(now), job.sizes->back().rate);
 }

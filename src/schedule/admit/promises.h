@@ -30,6 +30,11 @@ Work planned_work(const TrainingJob& job, Time now, Time until);
 // deadline. Negative: the promise would be broken.
 Work surplus(const TrainingJob& job, Time now);
 
+// What the job loses if it leaves its timeline for other GPUs, is there at that time, and is sent back
+// at the worst moment, before it has done anything there: what the timeline would have done
+// meanwhile, and the way back. The promise survives it if the surplus is as much.
+Work lost_by_leaving(const TrainingJob& job, Time now, Time there);
+
 // How long the job could be idle and still meet its deadline at its best.
 Duration laxity(const TrainingJob& job, Time now, Time deadline);
 

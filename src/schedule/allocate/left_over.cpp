@@ -264,9 +264,7 @@ class LeftOvers {
     return next.rate * (horizon - next.price) > otherwise;
   }
 
-  // Whether the promise survives going there and being sent back at the worst moment: when the job
-  // is there but has done nothing yet. It then lacks what its timeline would have done meanwhile,
-  // and pays for the way back.
+  // Whether the promise survives going there and being sent back.
   bool can_afford(Share& share, int level) const {
     return can_afford(share, now_ + size_at(share, level).price);
   }
@@ -274,12 +272,7 @@ class LeftOvers {
     const TrainingJob& job = *share.job;
     if (!has_plan(job)) return true;
     if (!share.surplus) share.surplus = surplus(job, now_);
-    Work lost = planned_work(job, now_, there);
-    if (const GpuBlock back = job.timeline.block_at(there); !back.is_none()) {
-      const SizeOption& size = size_at(share, level_in(share, back));
-      lost += size.rate * size.price;
-    }
-    return *share.surplus >= lost;
+    return *share.surplus >= lost_by_leaving(job, now_, there);
   }
 
   // The most expensive level of the job's own plan sets the price of its work.

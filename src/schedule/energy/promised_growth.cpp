@@ -72,15 +72,8 @@ class PromisedGrowth {
     return there > to_iterations(rate_at(job, base.size) * horizon);
   }
 
-  // Sent back at the worst moment, when it is there but has done nothing yet, it lacks what its plan
-  // would have done meanwhile, and pays for the way back.
   bool can_afford(const TrainingJob& job, Time there) const {
-    Work lost = planned_work(job, view_.now, there);
-    if (const GpuBlock back = job.timeline.block_at(there); !back.is_none()) {
-      const SizeOption& size = size_of(job, back.size);
-      lost += size.rate * size.price;
-    }
-    return surplus(job, view_.now) >= lost;
+    return surplus(job, view_.now) >= lost_by_leaving(job, view_.now, there);
   }
 
   void grow(WantedBlock& want) {
