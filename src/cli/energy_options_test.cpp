@@ -57,6 +57,69 @@ TEST_F(EnergyOptions, APowerCapIsKept) {
   EXPECT_EQ(run["missed_after_admission"], 0);
 }
 
+TEST_F(EnergyOptions, TenantsMayHaveBudgetsOfTheirOwn) {
+  const std::string jobs = folder_
+                               .write("jobs.yaml",
+                                      "jobs:\n"
+                                      "  - {name: a, model: vgg16, batch: 256, iterations: 40000, "
+                                      "submit: 0s, tenant: vision}\n"
+                                      "  - {name: b, model: vgg16, batch: 256, iterations: 40000, "
+                                      "submit: 0s}\n")
+                               .string();
+  const auto play = [&](const std::string& budgets) {
+    return weir({"simulate", "--cluster", "2x8xT4", "--jobs", jobs, "--curves",
+                 kExamples + "/curves", "--supply", series_, "--policy", "green",
+                 "--tenant-budgets", budgets, "--json"});
+  };
+  const Ran rich = play("vision=100,default=100");
+  ASSERT_EQ(rich.exit_code, 0) << rich.err;
+  const Json free = Json::parse(rich.out)["runs"][0]["energy"]["tenants"];
+  ASSERT_EQ(free.size(), 2U);
+  EXPECT_EQ(free[0]["name"], "default");
+  EXPECT_EQ(free[0]["budget"], 100'000) << "kilograms are told in grams";
+  const double most = free[1]["units"].get<double>();
+  EXPECT_GT(most, 0);
+  const Ran poor = play("vision=" + std::to_string(0.8 * most / 1000));
+  ASSERT_EQ(poor.exit_code, 0) << poor.err;
+  EXPECT_LT(Json::parse(poor.out)["runs"][0]["energy"]["tenants"][0]["units"].get<double>(),
+            0.95 * most);
+}
+
+TEST_F(EnergyOptions, MistakesInBudgetsOfTenantsAreAllTold) {
+  const Ran ran = simulate({"--supply", series_, "--tenant-budgets", "vision,=3,a=-1,b=x,c=1,c=2"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("\"vision\""), HasSubstr("\"=3\""), HasSubstr("\"a=-1\""),
+                             HasSubstr("\"b=x\""), HasSubstr("each tenant once")));
+}
+
+TEST_F(EnergyOptions, AForecastIsWhatTheSchedulerKnows) {
+  std::string text = "issue_utc_time,utc_time,carbon_g_per_kwh\n";
+  for (int day = 1; day <= 8; ++day) {
+    for (int hour = 0; hour < 24; ++hour)
+      text += "2021-06-0" + std::to_string(day) + "T00:00Z,2021-06-0" + std::to_string(day) + "T" +
+              std::to_string(100 + hour).substr(1) + ":00Z,200\n";
+  }
+  const std::string forecast = folder_.write("forecast.csv", text).string();
+  const auto units = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"--supply", series_, "--policy", "green", "--energy-price", "60", "--json"});
+    const Ran ran = simulate(more);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return Json::parse(ran.out)["runs"][0]["energy"]["units"].get<double>();
+  };
+  EXPECT_NE(units({}), units({"--forecast", forecast}))
+      << "who expects every hour to be alike does not wait for a better one";
+  const Ran early = simulate({"--supply", series_, "--forecast",
+                              folder_
+                                  .write("late.csv",
+                                         "issue_utc_time,utc_time,carbon_g_per_kwh\n"
+                                         "2021-06-05T00:00Z,2021-06-05T00:00Z,200\n"
+                                         "2021-06-05T00:00Z,2021-06-05T01:00Z,200\n")
+                                  .string()});
+  EXPECT_EQ(early.exit_code, 2);
+  EXPECT_THAT(early.err, HasSubstr("2021-06-05T00:00:00Z or later"));
+}
+
 TEST_F(EnergyOptions, APriceSeriesTellsMoney) {
   const std::string prices = folder_.write("prices.csv", hours_of("price_eur_per_mwh")).string();
   const Ran ran = simulate({"--supply", prices, "--policy", "green", "--energy-price", "1000"});

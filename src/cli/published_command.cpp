@@ -61,7 +61,8 @@ Diagnostics check_published_options(const OptionValues& options) {
                              "ablate",         "round",       "seeds",       "tenants",
                              "reserve",        "node-mtbf",   "node-repair", "checkpoint-every",
                              "failure-seed",   "supply",      "supply-from", "budget",
-                             "energy-price",   "when-spent",  "power-cap"}) {
+                             "energy-price",   "when-spent",  "power-cap",   "forecast",
+                             "tenant-budgets"}) {
     if (options.is_given(option))
       must(option, {}, "to be left out with --as-published, which has rules of its own");
   }

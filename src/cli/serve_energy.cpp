@@ -64,7 +64,7 @@ Result<std::optional<formats::EnergyFile>> read_energy_file(const OptionValues& 
         {name, 0, field, "given",
          fmt::format("--policy {}: {} minds no energy, and only counts it", kMindsEnergy, policy)});
   };
-  if (file->terms.budget_micros) must("budget");
+  if (file->terms.has_budget()) must("budget");
   if (file->terms.price_nanos) must("price");
   if (file->terms.cap_milliwatts) must("power_cap");
   if (!mistakes.empty()) return bad_input(std::move(mistakes));

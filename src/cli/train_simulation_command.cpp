@@ -53,6 +53,8 @@ constexpr std::array kOnlyWithJobs = {"from-log",
                                       "supply",
                                       "supply-from",
                                       "budget",
+                                      "forecast",
+                                      "tenant-budgets",
                                       "energy-price",
                                       "when-spent",
                                       "power-cap"};
@@ -211,6 +213,8 @@ Result<std::string> text_of(const OptionValues& options,
     text += report::to_text(table) + "\n";
   const auto tenants = report::tenant_tables(summaries);
   for (const report::Table& table : tenants) text += report::to_text(table) + "\n";
+  for (const report::Table& table : report::tenant_energy_tables(summaries, energy.unit))
+    text += report::to_text(table) + "\n";
   for (const report::Table& table : report::energy_tables(summaries, energy.unit))
     text += report::to_text(table) + "\n";
   text += report::training_legend();

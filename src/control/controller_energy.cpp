@@ -94,7 +94,7 @@ void Controller::adopt_energy() {
   }
   if (core_->state().training.energy.supply == nullptr) return;  // until somebody knows it
   EnergyTerms terms = energy_wish_->terms;
-  if (terms.budget_micros) {
+  if (terms.has_budget()) {
     terms.from = clock_->from_wall(terms.from);
     terms.until = clock_->from_wall(terms.until);
   }
@@ -202,6 +202,19 @@ void Controller::measure_energy() {
         .gauge("weir_energy_tenant_amount", "The same in grams of CO2, or in money.",
                {{"tenant", tenant.name}})
         .set(tenant.amount);
+    if (!tenant.budget) continue;
+    metrics_
+        .gauge("weir_energy_tenant_budget", "The tenant's own budget, in the same unit.",
+               {{"tenant", tenant.name}})
+        .set(tenant.budget->amount);
+    metrics_
+        .gauge("weir_energy_tenant_budget_used", "What of it is used.", {{"tenant", tenant.name}})
+        .set(tenant.budget->used);
+    metrics_
+        .gauge("weir_energy_tenant_price_seconds",
+               "Seconds of the tenant's jobs' time that one unit of it is worth.",
+               {{"tenant", tenant.name}})
+        .set(tenant.budget->price_seconds);
   }
 }
 

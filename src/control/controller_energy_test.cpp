@@ -145,6 +145,28 @@ TEST(ControllerEnergy, WhatAJobUsesIsShownAndCounted) {
   EXPECT_DOUBLE_EQ(after.watts, 0);
 }
 
+TEST(ControllerEnergy, TenantsBudgetsAreShown) {
+  EnergyRig rig;
+  EnergyWish wish = rig.wish();
+  wish.terms.budget_micros.reset();
+  wish.terms.tenants = {{"speech", 5'000'000}, {"vision", 1'000'000'000}};
+  ASSERT_TRUE(rig.configure(wish));
+  rig.supply(1000);
+  rig.accept(kBurns);
+  rig.settle();
+  rig.pass(kAnHour);
+  const ShownEnergy shown = rig.energy();
+  ASSERT_THAT(shown.tenants, SizeIs(2));
+  EXPECT_EQ(shown.tenants[0].name, "speech");
+  EXPECT_EQ(shown.tenants[0].budget->used, 0) << "nobody works for it";
+  EXPECT_EQ(shown.tenants[0].budget->amount, 5);
+  EXPECT_NEAR(shown.tenants[1].budget->used, 600, 10);
+  EXPECT_NEAR(shown.tenants[1].budget->used, shown.tenants[1].amount, 1e-6);
+  EXPECT_THAT(to_json(shown),
+              HasSubstr(R"("budget":{"amount":5.0,"used":0.0,"left":5.0,"is_spent":false)"));
+  EXPECT_THAT(to_json(shown), ::testing::Not(HasSubstr("when_spent"))) << "the cluster has none";
+}
+
 TEST(ControllerEnergy, OutlivesARestartAndASnapshot) {
   EnergyRig rig;
   rig.close();

@@ -41,6 +41,10 @@ nlohmann::ordered_json json_of_budget(const ShownEnergy& shown) {
           {"when_spent", name_of_rule(shown.terms->when_spent)}};
 }
 
+std::string shown_name(const std::string& tenant) {
+  return tenant.empty() ? std::string{kDefaultTenant} : tenant;
+}
+
 nlohmann::ordered_json json_of_feed(const ShownEnergy& shown) {
   const SupplyState& feed = shown.feed;
   nlohmann::ordered_json json{{"source", feed.source},
@@ -71,22 +75,30 @@ ShownEnergy energy_figures(const schedule::TrainingState& state, const Cluster& 
   }
   shown.kwh = account.total.joules / kJoulesPerKwh;
   shown.amount = account.total.units;
-  std::map<std::string, schedule::EnergyUse> tenants = account.tenants;
+  std::map<std::string, schedule::EnergyUse> tenants;
+  for (const auto& [name, use] : account.tenants) {
+    tenants[shown_name(name)].joules += use.joules;
+    tenants[shown_name(name)].units += use.units;
+  }
+  std::map<std::string, ShownTenantBudget> budgets;
   if (shown.is_on) {
     const Duration since = std::max(now - account.since, Duration{0});
     const Time until = account.since + since;
     const double units = emitted(*account.supply, 1, account.since, until);
     const Time from = std::max(account.since, account.terms->from);
     const double of_budget = until > from ? emitted(*account.supply, 1, from, until) : 0;
-    shown.used = account.used;
+    shown.used = account.budget.used;
+    std::vector<double> tenant_watts(account.of_tenants.size());
     for (const schedule::PoolState& pool : state.pools) {
       const double watts = pool_watts(state, pool);
       shown.watts += watts;
       shown.used += watts * of_budget;
       for (const schedule::JobDraw& draw : job_draws(state, pool)) {
-        schedule::EnergyUse& use = tenants[state.job(draw.job).spec->tenant];
+        schedule::EnergyUse& use = tenants[shown_name(state.job(draw.job).spec->tenant)];
         use.joules += draw.watts * to_seconds(since);
         use.units += draw.watts * units;
+        if (const auto payer = account.terms->payer_of(state.job(draw.job).spec->tenant))
+          tenant_watts[*payer] += draw.watts;
       }
     }
     shown.kwh += shown.watts * to_seconds(since) / kJoulesPerKwh;
@@ -99,13 +111,23 @@ ShownEnergy energy_figures(const schedule::TrainingState& state, const Cluster& 
     shown.terms->from += wall_ahead;
     shown.terms->until += wall_ahead;
     shown.price_seconds =
-        static_cast<double>(account.terms->price_nanos.value_or(account.price_nanos)) / 1e9;
+        static_cast<double>(account.terms->price_nanos.value_or(account.budget.price_nanos)) / 1e9;
+    for (std::size_t i = 0; i < tenant_watts.size(); ++i) {
+      const TenantBudget& budget = account.terms->tenants[i];
+      const schedule::BudgetAccount& own = account.of_tenants[i];
+      budgets[budget.tenant] = {static_cast<double>(budget.budget_micros) / 1e6,
+                                own.used + tenant_watts[i] * of_budget,
+                                static_cast<double>(own.price_nanos) / 1e9};
+      tenants.try_emplace(budget.tenant);
+    }
     for (const PoolPower& power : account.terms->pools)
       shown.pools.push_back(cluster.pools[power.pool.value].name);
   }
   for (const auto& [name, use] : tenants) {
-    shown.tenants.push_back(
-        {name.empty() ? std::string{kDefaultTenant} : name, use.joules / kJoulesPerKwh, use.units});
+    TenantEnergy tenant{name, use.joules / kJoulesPerKwh, use.units};
+    if (const auto budget = budgets.find(name); budget != budgets.end())
+      tenant.budget = budget->second;
+    shown.tenants.push_back(std::move(tenant));
   }
   return shown;
 }
@@ -148,8 +170,19 @@ std::string to_json(const ShownEnergy& shown) {
     json["assumed"] = shown.assumed;
   }
   auto tenants = nlohmann::ordered_json::array();
-  for (const TenantEnergy& tenant : shown.tenants)
-    tenants.push_back({{"name", tenant.name}, {"kwh", tenant.kwh}, {"amount", tenant.amount}});
+  for (const TenantEnergy& tenant : shown.tenants) {
+    nlohmann::ordered_json one{
+        {"name", tenant.name}, {"kwh", tenant.kwh}, {"amount", tenant.amount}};
+    if (tenant.budget) {
+      const ShownTenantBudget& budget = *tenant.budget;
+      one["budget"] = {{"amount", budget.amount},
+                       {"used", budget.used},
+                       {"left", budget.amount - budget.used},
+                       {"is_spent", budget.used >= budget.amount},
+                       {"price", budget.price_seconds}};
+    }
+    tenants.push_back(std::move(one));
+  }
   json["tenants"] = std::move(tenants);
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

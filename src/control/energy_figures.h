@@ -27,10 +27,18 @@ struct EnergyWish {
   std::optional<bool> budget_is_carbon{};  // a supply of anything else is not taken
 };
 
+// What is left of a tenant's own budget, and at which price it lasts.
+struct ShownTenantBudget {
+  double amount = 0;
+  double used = 0;
+  double price_seconds = 0;
+};
+
 struct TenantEnergy {
   std::string name;
   double kwh = 0;
   double amount = 0;
+  std::optional<ShownTenantBudget> budget{};
 };
 
 struct SupplyHour {

@@ -30,11 +30,12 @@ using schedule::TrainingPool;
 using schedule::TrainingState;
 
 constexpr std::string_view kMagic = "weirsnap";
-constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kVersion = 5;
 constexpr std::uint8_t kObserved = 0x80;     // tasks of another scheduler: observed_snapshot.h
 constexpr std::uint8_t kWithoutService = 1;  // the version before PolicyState
 constexpr std::uint8_t kWithoutTenants = 2;  // the version before tenants
 constexpr std::uint8_t kWithoutEnergy = 3;   // the version before clocks and energy
+constexpr std::uint8_t kWithoutPayers = 4;   // the version before budgets of tenants
 constexpr std::size_t kChecksumBytes = 4;
 constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
 constexpr auto kLastSizeRule = static_cast<std::uint8_t>(SizeRule::asked);
@@ -303,9 +304,15 @@ void put_terms(ByteWriter& out, const EnergyTerms& terms) {
   out.integer(terms.expected_gpu_seconds);
   put_maybe(out, terms.cap_milliwatts);
   out.duration(terms.longest_pause);
+  out.number(terms.tenants.size());
+  for (const TenantBudget& budget : terms.tenants) {
+    out.text(budget.tenant);
+    out.integer(budget.budget_micros);
+    out.integer(budget.expected_gpu_seconds);
+  }
 }
 
-EnergyTerms get_terms(ByteReader& in) {
+EnergyTerms get_terms(ByteReader& in, bool has_payers) {
   EnergyTerms terms;
   terms.pools.resize(in.count());
   for (PoolPower& power : terms.pools) {
@@ -323,8 +330,32 @@ EnergyTerms get_terms(ByteReader& in) {
   terms.expected_gpu_seconds = in.integer();
   terms.cap_milliwatts = get_maybe(in);
   terms.longest_pause = in.duration();
+  if (has_payers) {
+    terms.tenants.resize(in.count());
+    for (TenantBudget& budget : terms.tenants) {
+      budget.tenant = in.text();
+      budget.budget_micros = in.integer();
+      budget.expected_gpu_seconds = in.integer();
+    }
+  }
   if (!is_well_formed(terms) || terms.pools.empty()) in.fail();
   return terms;
+}
+
+void put_budget(ByteWriter& out, const schedule::BudgetAccount& budget) {
+  for (const double value : {budget.used, budget.expected, budget.expected_per_second, budget.paid})
+    put_real(out, value);
+  out.integer(budget.price_nanos);
+  out.time(budget.priced_at);
+}
+
+schedule::BudgetAccount get_budget(ByteReader& in) {
+  schedule::BudgetAccount budget;
+  for (double* value : {&budget.used, &budget.expected, &budget.expected_per_second, &budget.paid})
+    *value = get_real(in);
+  budget.price_nanos = in.integer();
+  budget.priced_at = in.time();
+  return budget;
 }
 
 void put_account(ByteWriter& out, const schedule::EnergyAccount& account) {
@@ -335,12 +366,9 @@ void put_account(ByteWriter& out, const schedule::EnergyAccount& account) {
     put_supply(out, *account.supply);
   }
   if (account.terms) put_terms(out, *account.terms);
-  for (const double value :
-       {account.used, account.expected, account.expected_per_second, account.paid})
-    put_real(out, value);
-  out.integer(account.price_nanos);
+  put_budget(out, account.budget);
+  for (const schedule::BudgetAccount& budget : account.of_tenants) put_budget(out, budget);
   out.time(account.since);
-  out.time(account.priced_at);
   put_use(out, account.total);
   out.number(account.tenants.size());
   for (const auto& [name, use] : account.tenants) {
@@ -349,7 +377,7 @@ void put_account(ByteWriter& out, const schedule::EnergyAccount& account) {
   }
 }
 
-schedule::EnergyAccount get_account(ByteReader& in) {
+schedule::EnergyAccount get_account(ByteReader& in, bool has_payers) {
   schedule::EnergyAccount account;
   const auto flags = in.number_up_to(3);
   if ((flags & 1) != 0) {
@@ -359,14 +387,24 @@ schedule::EnergyAccount get_account(ByteReader& in) {
   }
   if ((flags & 2) != 0) {
     if (account.supply == nullptr) in.fail();
-    account.terms = std::make_shared<const EnergyTerms>(get_terms(in));
+    account.terms = std::make_shared<const EnergyTerms>(get_terms(in, has_payers));
   }
-  for (double* value :
-       {&account.used, &account.expected, &account.expected_per_second, &account.paid})
-    *value = get_real(in);
-  account.price_nanos = in.integer();
-  account.since = in.time();
-  account.priced_at = in.time();
+  if (has_payers) {
+    account.budget = get_budget(in);
+    if (account.terms != nullptr && !in.has_failed()) {
+      for (std::size_t left = account.terms->tenants.size(); left > 0; --left)
+        account.of_tenants.push_back(get_budget(in));
+    }
+    account.since = in.time();
+  } else {
+    schedule::BudgetAccount& budget = account.budget;
+    for (double* value :
+         {&budget.used, &budget.expected, &budget.expected_per_second, &budget.paid})
+      *value = get_real(in);
+    budget.price_nanos = in.integer();
+    account.since = in.time();
+    budget.priced_at = in.time();
+  }
   account.total = get_use(in);
   for (std::size_t left = in.count(); left > 0 && !in.has_failed(); --left) {
     std::string name = in.text();
@@ -389,13 +427,14 @@ void put_power(ByteWriter& out, const PoolState& pool) {
     }
   }
   out.number(pool.iterations_seen.size());
-  for (const auto& [key, iterations] : pool.iterations_seen) {
-    put_key(out, key);
+  for (const auto& [seen, iterations] : pool.iterations_seen) {
+    out.text(seen.payer);
+    put_key(out, seen.kind);
     out.integer(iterations);
   }
 }
 
-void get_power(ByteReader& in, PoolState& pool) {
+void get_power(ByteReader& in, PoolState& pool, bool has_payers) {
   for (std::size_t left = in.count(); left > 0 && !in.has_failed(); --left) {
     CurveKey key = get_key(in);
     if (in.number_up_to(1) != 0) pool.measured_power.insert(key);
@@ -412,8 +451,10 @@ void get_power(ByteReader& in, PoolState& pool) {
     pool.power[std::move(key)] = std::make_shared<const PowerTable>(std::move(table));
   }
   for (std::size_t left = in.count(); left > 0 && !in.has_failed(); --left) {
-    CurveKey key = get_key(in);
-    pool.iterations_seen[std::move(key)] = in.integer();
+    schedule::SeenWork seen;
+    if (has_payers) seen.payer = in.text();
+    seen.kind = get_key(in);
+    pool.iterations_seen[std::move(seen)] = in.integer();
   }
 }
 
@@ -529,7 +570,8 @@ class SnapshotReader {
       : in_{bytes},
         has_service_{version != kWithoutService},
         has_tenants_{version > kWithoutTenants},
-        has_energy_{version > kWithoutEnergy} {}
+        has_energy_{version > kWithoutEnergy},
+        has_payers_{version > kWithoutPayers} {}
 
   Problem read(State& state) {
     TrainingState& training = state.training;
@@ -541,7 +583,7 @@ class SnapshotReader {
       if (!table.empty() && !in_.has_failed())
         training.tenants = std::make_shared<const TenantTable>(std::move(table));
     }
-    if (has_energy_) training.energy = get_account(in_);
+    if (has_energy_) training.energy = get_account(in_, has_payers_);
     if (in_.number() != training.pools.size() || in_.has_failed()) return problem_here();
     if (!knows_pools_of_terms(training)) in_.fail();
     for (PoolState& pool : training.pools) {
@@ -602,7 +644,7 @@ class SnapshotReader {
       if (curve == nullptr) in_.fail();
       pool.curves[std::move(key)] = std::move(curve);
     }
-    if (has_energy_) get_power(in_, pool);
+    if (has_energy_) get_power(in_, pool, has_payers_);
     pool.active.resize(in_.count());
     std::uint64_t last = 0;
     for (JobId& job : pool.active) {
@@ -707,6 +749,7 @@ class SnapshotReader {
   bool has_service_;
   bool has_tenants_;
   bool has_energy_;
+  bool has_payers_;
   SharedReader<Curve> curves_;
   SharedReader<TrainingSpec> specs_;
   SharedReader<SizeTable> sizes_;
@@ -740,8 +783,8 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
     return broken("something else", "the bytes of a snapshot");
   const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
-  if (version != kVersion && version != kWithoutEnergy && version != kWithoutTenants &&
-      version != kWithoutService && version != kObserved)
+  if (version != kVersion && version != kWithoutPayers && version != kWithoutEnergy &&
+      version != kWithoutTenants && version != kWithoutService && version != kObserved)
     return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
   const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
   const auto checksum = as_bytes(checksum_of(covered));

@@ -113,7 +113,7 @@ TEST(Snapshot, OfTheFirstVersionIsReadAndItsJobsBeginToRememberAnew) {
     EXPECT_EQ(training.job(id).served.since, training.job(id).observed_at);
     EXPECT_EQ(training.job(id).served.running, Duration{0});
   }
-  EXPECT_EQ(write_snapshot(*read)[8], 4) << "written in the present version";
+  EXPECT_EQ(write_snapshot(*read)[8], 5) << "written in the present version";
 }
 
 TEST(Snapshot, OfANewerVersionIsRefused) {

@@ -138,6 +138,10 @@ class RandomWorld {
     terms.until = terms.from + from_seconds(86'400);
     if (rng_.below(3) > 0) terms.budget_micros = static_cast<std::int64_t>(rng_.below(500'000'000));
     if (rng_.below(4) == 0) terms.cap_milliwatts = 1'000'000;
+    for (const char* tenant : {"a", "b", "default"}) {
+      if (rng_.below(3) == 0)
+        terms.tenants.push_back({tenant, static_cast<std::int64_t>(rng_.below(200'000'000))});
+    }
     return {terms};
   }
   PowerTableUpdated power_number(std::uint64_t number) {

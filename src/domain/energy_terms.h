@@ -4,8 +4,11 @@
 // time, a price for them, a limit of the feeder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/ids.h"
@@ -30,6 +33,14 @@ struct PoolPower {
   friend bool operator==(const PoolPower&, const PoolPower&) = default;
 };
 
+// What a tenant's jobs may use, over the time of the terms.
+struct TenantBudget {
+  std::string tenant;
+  std::int64_t budget_micros = 0;
+  std::int64_t expected_gpu_seconds = 0;  // as in EnergyTerms, of the tenant's own work
+  friend bool operator==(const TenantBudget&, const TenantBudget&) = default;
+};
+
 // One unit is a gram of CO2, or of the money the prices are in.
 struct EnergyTerms {
   std::vector<PoolPower> pools;
@@ -45,11 +56,18 @@ struct EnergyTerms {
   std::int64_t expected_gpu_seconds = 0;
   std::optional<std::int64_t> cap_milliwatts;  // never to be exceeded
   Duration longest_pause = std::chrono::hours{24};
+  std::vector<TenantBudget> tenants{};  // by name, each once; beside the budget of all, or alone
+
+  bool has_budget() const { return budget_micros.has_value() || !tenants.empty(); }
+  // The place in `tenants` of whoever pays for a job of that tenant; nothing where nobody does. A job
+  // without a tenant is one of the default tenant.
+  std::optional<std::size_t> payer_of(std::string_view tenant) const;
 
   friend bool operator==(const EnergyTerms&, const EnergyTerms&) = default;
 };
 
-// Whether a scheduler can work with them: each pool once, nothing negative, a budget that has a time.
+// Whether a scheduler can work with them: each pool once, tenants ascend, nothing is negative,
+// budgets have a time.
 bool is_well_formed(const EnergyTerms& terms);
 
 }  // namespace weir

@@ -24,4 +24,12 @@ const SupplySeries* ForecastBook::issued_at(Time time) const {
   return found == forecasts_.end() || found->issued != time ? nullptr : &found->expected;
 }
 
+ForecastBook ForecastBook::shifted(Duration by) const {
+  std::vector<SupplyForecast> forecasts;
+  forecasts.reserve(forecasts_.size());
+  for (const SupplyForecast& one : forecasts_)
+    forecasts.push_back({one.issued + by, one.expected.shifted(by)});
+  return ForecastBook{std::move(forecasts)};
+}
+
 }  // namespace weir

@@ -30,6 +30,8 @@ class ForecastBook {
   const SupplySeries* known_at(Time time) const;
   // The forecast issued at that very time, or null.
   const SupplySeries* issued_at(Time time) const;
+  // The same forecasts, so much later.
+  ForecastBook shifted(Duration by) const;
 
  private:
   std::vector<SupplyForecast> forecasts_;

@@ -223,6 +223,7 @@ struct ClockSet {
 struct EnergyPriceSet {
   std::int64_t price_nanos = 0;
   std::int64_t nano_units_per_second = 0;
+  std::string tenant{};  // whose budget; empty: the cluster's
   friend bool operator==(const EnergyPriceSet&, const EnergyPriceSet&) = default;
 };
 

@@ -27,10 +27,11 @@ constexpr std::array<std::string_view, 3> kFeedKeys{"url", "every", "file"};
 constexpr std::array<std::string_view, 7> kPowerKeys{
     "gpu_watts",      "static_share", "waiting_share",    "clock_bound_share",
     "idle_gpu_watts", "node_watts",   "asleep_node_watts"};
-constexpr std::array<std::string_view, 5> kBudgetKeys{"kg_co2", "money", "from", "until",
-                                                      "when_spent"};
+constexpr std::array<std::string_view, 6> kBudgetKeys{"kg_co2", "money",      "from",
+                                                      "until",  "when_spent", "tenants"};
 constexpr std::string_view kSupplyRule =
     "a series file, a region such as ciso, {url: http://...}, or none";
+constexpr std::string_view kPayersRule = "what each may use, such as {vision: 12, speech: 8}";
 constexpr std::string_view kPoolsRule = "constants by pool, such as {v100: {gpu_watts: 300}}";
 constexpr std::string_view kEveryRule = "a duration from 1s to 24h, such as 15m";
 constexpr std::string_view kPauseRule = "a duration from 1m to 366d, such as 24h";
@@ -247,10 +248,15 @@ class EnergyReader {
     if (fields.has("kg_co2") == fields.has("money"))
       fields.reject(fields.has("money") ? "money" : "kg_co2", "kg_co2 or money, one of them");
     file_.budget_is_carbon = fields.has("kg_co2");
-    // A gram has a million millionths, and a kilogram a thousand grams.
-    const auto amount = *file_.budget_is_carbon ? decimal(fields, "kg_co2", 9, 0, 1e9)
-                                                : decimal(fields, "money", 6, 0, 1e12);
-    file_.terms.budget_micros = amount.value_or(0);
+    const std::string_view unit = *file_.budget_is_carbon ? "kg_co2" : "money";
+    read_payers(fields);
+    const JobNode* const all = fields.find(unit);
+    const bool is_of_nobody = all != nullptr && JobTree::is_text(*all) && all->text == "none";
+    if (!is_of_nobody) {
+      file_.terms.budget_micros = amount(fields, unit).value_or(0);
+    } else if (file_.terms.tenants.empty()) {
+      fields.reject(unit, "an amount; none only beside budgets of tenants");
+    }
     const auto from = fields.get("from", JobTree::is_text, kBudgetTimeRule, parse_time);
     const auto until = fields.get("until", JobTree::is_text, kBudgetTimeRule, parse_time);
     for (const std::string_view key : {"from", "until"}) {
@@ -268,6 +274,32 @@ class EnergyReader {
                    return text == "pause" ? std::optional{WhenSpent::pause} : std::nullopt;
                  })
             .value_or(WhenSpent::overdraw);
+  }
+
+  // In millionths of a gram, or of the money. A kilogram has a thousand grams.
+  std::optional<std::int64_t> amount(const JobFields& fields, std::string_view key) {
+    return *file_.budget_is_carbon ? decimal(fields, key, 9, 0, 1e9)
+                                   : decimal(fields, key, 6, 0, 1e12);
+  }
+
+  void read_payers(const JobFields& budget) {
+    const JobNode* const node = budget.find("tenants");
+    if (node == nullptr) return;
+    if (node->kind != JobTree::Kind::map) return budget.reject("tenants", kPayersRule);
+    std::vector<std::string_view> names;
+    for (const JobNode* tenant : tree_.children(*node)) names.push_back(tenant->key);
+    if (names.empty()) return budget.reject("tenants", kPayersRule);
+    const JobFields fields{tree_, *node, names, mistakes_, "tenants"};
+    if (!fields.is_usable()) return;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (const std::string_view name : names) {
+      if (name.empty()) {
+        budget.reject("tenants", kPayersRule);
+      } else {
+        file_.terms.tenants.push_back({std::string{name}, amount(fields, name).value_or(0)});
+      }
+    }
   }
 
   void read_limits(const JobFields& top) {

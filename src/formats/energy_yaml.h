@@ -22,6 +22,8 @@
 //     from: 2026-11-16T00:00:00Z
 //     until: 2026-11-23T00:00:00Z
 //     when_spent: overdraw       # or min-power, pause
+//     tenants: {vision: 12}      # of it, what the jobs of a tenant may use; with kg_co2: none, only
+//                                # tenants have budgets
 //   price: 2.5                   # instead of a budget: seconds of a job's time for a gram, or for
 //                                # one unit of money
 //   power_cap: 12.5              # kW of the whole site

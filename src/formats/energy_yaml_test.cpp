@@ -116,6 +116,38 @@ TEST_F(EnergyYaml, AllMistakesAtOnce) {
     EXPECT_THAT(told, HasSubstr(mistake));
 }
 
+TEST_F(EnergyYaml, TenantsMayHaveBudgetsOfTheirOwn) {
+  const std::string time = "from: 2026-01-01T00:00:00Z, until: 2026-01-02T00:00:00Z";
+  const auto beside =
+      read("supply: grid.csv\nbudget: {kg_co2: 4, tenants: {vision: 1.5, a: 2}, " + time + "}\n");
+  ASSERT_TRUE(beside) << mistakes_of(beside);
+  EXPECT_EQ(beside->terms.budget_micros, 4'000'000'000);
+  EXPECT_EQ(beside->terms.tenants,
+            (std::vector<TenantBudget>{{"a", 2'000'000'000}, {"vision", 1'500'000'000}}));
+  EXPECT_TRUE(is_well_formed(beside->terms));
+  const auto alone =
+      read("supply: grid.csv\nbudget: {money: none, tenants: {vision: 2.5}, " + time + "}\n");
+  ASSERT_TRUE(alone) << mistakes_of(alone);
+  EXPECT_FALSE(alone->terms.budget_micros);
+  EXPECT_EQ(alone->terms.tenants, (std::vector<TenantBudget>{{"vision", 2'500'000}}));
+  EXPECT_EQ(alone->budget_is_carbon, false);
+}
+
+TEST_F(EnergyYaml, MistakesInBudgetsOfTenantsAreNamed) {
+  const auto told = [&](const std::string& budget) {
+    return mistakes(
+        "supply: grid.csv\nbudget: {from: 2026-01-01T00:00:00Z, until: "
+        "2026-01-02T00:00:00Z, " +
+        budget + "}\n");
+  };
+  EXPECT_THAT(told("kg_co2: none"), HasSubstr("energy.yaml:2: kg_co2"));
+  EXPECT_THAT(told("kg_co2: 1, tenants: {}"), HasSubstr("{vision: 12, speech: 8}"));
+  EXPECT_THAT(told("kg_co2: 1, tenants: [vision]"), HasSubstr("{vision: 12, speech: 8}"));
+  EXPECT_THAT(told("kg_co2: 1, tenants: {vision: lots, b: -1}"),
+              testing::AllOf(HasSubstr("vision"), HasSubstr("\"lots\""), HasSubstr("-1")));
+  EXPECT_THAT(told("kg_co2: 1, tenants: {vision: 1, vision: 2}"), HasSubstr("vision"));
+}
+
 TEST_F(EnergyYaml, ABudgetHasATimeThatIsNotOverBeforeItBegins) {
   EXPECT_THAT(mistakes("supply: grid.csv\nbudget: {kg_co2: 1}\n"),
               testing::AllOf(HasSubstr("from"), HasSubstr("until")));

@@ -85,6 +85,10 @@ inline constexpr auto kFields<PoolPower> = std::tuple{
     Field{"asleep_milliwatts", &PoolPower::asleep_milliwatts},
     Field{"overhead_permille", &PoolPower::overhead_permille}};
 template <>
+inline constexpr auto kFields<TenantBudget> = std::tuple{
+    Field{"tenant", &TenantBudget::tenant}, Field{"budget_micros", &TenantBudget::budget_micros},
+    Field{"expected_gpu_seconds", &TenantBudget::expected_gpu_seconds}};
+template <>
 inline constexpr auto kFields<EnergyTerms> =
     std::tuple{Field{"pools", &EnergyTerms::pools},
                Field{"price_nanos", &EnergyTerms::price_nanos},
@@ -94,7 +98,8 @@ inline constexpr auto kFields<EnergyTerms> =
                Field{"when_spent", &EnergyTerms::when_spent},
                Field{"expected_gpu_seconds", &EnergyTerms::expected_gpu_seconds},
                Field{"cap_milliwatts", &EnergyTerms::cap_milliwatts},
-               Field{"longest_pause", &EnergyTerms::longest_pause}};
+               Field{"longest_pause", &EnergyTerms::longest_pause},
+               Field{"tenants", &EnergyTerms::tenants, true}};
 template <>
 inline constexpr auto kFields<TrainingSpec> =
     std::tuple{Field{"name", &TrainingSpec::name},
@@ -180,7 +185,8 @@ inline constexpr auto kFields<ClockSet> =
 template <>
 inline constexpr auto kFields<EnergyPriceSet> =
     std::tuple{Field{"price_nanos", &EnergyPriceSet::price_nanos},
-               Field{"nano_units_per_second", &EnergyPriceSet::nano_units_per_second}};
+               Field{"nano_units_per_second", &EnergyPriceSet::nano_units_per_second},
+               Field{"tenant", &EnergyPriceSet::tenant, true}};
 template <>
 inline constexpr auto kFields<JobObserved> =
     std::tuple{Field{"job", &JobObserved::job}, Field{"left", &JobObserved::left},
@@ -342,7 +348,7 @@ static_assert(knows_all_members<Reason>() && knows_all_members<Shape>() &&
                   knows_all_members<TenantQuota>() && knows_all_members<Tenant>() &&
                   knows_all_members<TenantTable>() && knows_all_members<SupplyParts>() &&
                   knows_all_members<SupplyKind>() && knows_all_members<PoolPower>() &&
-                  knows_all_members<EnergyTerms>(),
+                  knows_all_members<TenantBudget>() && knows_all_members<EnergyTerms>(),
               "the log does not know a member of what records are made of");
 
 }  // namespace weir::formats::log

@@ -131,7 +131,7 @@ inline ClockSet any_of_type() {
 }
 template <>
 inline EnergyPriceSet any_of_type() {
-  return {any_number<std::int64_t>(), any_number<std::int64_t>()};
+  return {any_number<std::int64_t>(), any_number<std::int64_t>(), any_text()};
 }
 inline SupplyKind any_supply_kind() {
   return {*rc::gen::element(SupplyQuantity::carbon_lifecycle, SupplyQuantity::carbon_direct,
@@ -164,6 +164,9 @@ inline EnergyTerms any_terms() {
   terms.expected_gpu_seconds = any_number<std::int64_t>();
   terms.cap_milliwatts = any_maybe();
   terms.longest_pause = Duration{any_number<std::int64_t>()};
+  terms.tenants = any_vector<TenantBudget>([] {
+    return TenantBudget{any_text(), any_number<std::int64_t>(), any_number<std::int64_t>()};
+  });
   return terms;
 }
 inline PowerTable any_power_table() {

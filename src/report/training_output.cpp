@@ -73,6 +73,9 @@ Json to_json(const TrainingSummary& run) {
                       {"site_kwh", run.energy->site_kwh},
                       {"jobs_kwh", run.energy->jobs_kwh},
                       {"peak_kw", run.energy->peak_kw}};
+    for (const TenantEnergySummary& tenant : run.energy->tenants)
+      json["energy"]["tenants"].push_back(
+          {{"name", tenant.name}, {"units", tenant.units}, {"budget", tenant.budget}});
   }
   if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
   return json;

@@ -129,9 +129,12 @@ TrainingSummary summarise(const TrainingSweepRun& run) {
   if (capacity > 0) summary.utilisation_percent = outcome.gpu_seconds / capacity * 100;
   if (run.has_timing) summary.seconds = outcome.wall_seconds;
   summary.tenants = tenants_of(outcome);
-  if (outcome.energy)
+  if (outcome.energy) {
     summary.energy = {outcome.energy->units, outcome.energy->site_kwh, outcome.energy->jobs_kwh,
                       outcome.energy->peak_watts / 1000};
+    for (const simulate::TenantEnergyOutcome& tenant : outcome.energy->tenants)
+      summary.energy->tenants.push_back({tenant.name, tenant.units, tenant.budget});
+  }
   return summary;
 }
 
@@ -204,6 +207,24 @@ std::vector<Table> energy_tables(std::span<const TrainingSummary> summaries,
          fmt::format("{:.1f}", run.energy->jobs_kwh), fmt::format("{:.2f}", run.energy->peak_kw),
          run.mean_jct_s ? fmt::format("{:.0f}", *run.mean_jct_s) : "-",
          run.missed_after_admission ? fmt::format("{}", *run.missed_after_admission) : "-"});
+  }
+  return tables;
+}
+
+std::vector<Table> tenant_energy_tables(std::span<const TrainingSummary> summaries,
+                                        const std::string& unit) {
+  std::vector<Table> tables;
+  for (const TrainingSummary& run : summaries) {
+    if (!run.energy || run.energy->tenants.empty()) continue;
+    Table table{fmt::format("{}: budgets of tenants under {}", run.workload, run.policy),
+                {{"tenant", Align::left}, {unit}, {"of"}, {"used %"}},
+                {}};
+    for (const TenantEnergySummary& tenant : run.energy->tenants) {
+      table.rows.push_back(
+          {tenant.name, fmt::format("{:.1f}", tenant.units), fmt::format("{:.1f}", tenant.budget),
+           tenant.budget > 0 ? fmt::format("{:.1f}", 100 * tenant.units / tenant.budget) : "-"});
+    }
+    tables.push_back(std::move(table));
   }
   return tables;
 }

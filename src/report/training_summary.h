@@ -29,12 +29,20 @@ struct TenantSummary {
   std::optional<double> mean_wait_s;    // from submission to the first GPU, of jobs that ran
 };
 
+// Of a tenant with a budget of its own, in the same unit.
+struct TenantEnergySummary {
+  std::string name;
+  double units = 0;
+  double budget = 0;
+};
+
 // What the site used, where that was asked.
 struct EnergySummary {
   double units = 0;  // grams of CO2, or money
   double site_kwh = 0;
   double jobs_kwh = 0;
   double peak_kw = 0;
+  std::vector<TenantEnergySummary> tenants{};
 };
 
 struct TrainingSummary {
@@ -92,6 +100,10 @@ std::vector<Table> tenant_tables(std::span<const TrainingSummary> summaries);
 // One for each trace of which the energy is known. `unit`: "g CO2".
 std::vector<Table> energy_tables(std::span<const TrainingSummary> summaries,
                                  const std::string& unit);
+
+// One for each run in which tenants have budgets of their own.
+std::vector<Table> tenant_energy_tables(std::span<const TrainingSummary> summaries,
+                                        const std::string& unit);
 
 // What the columns mean.
 std::string_view energy_legend();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "domain/curve.h"
@@ -21,12 +22,20 @@ struct PowerStep {
   double watts = 0;  // of the whole site, from then on
 };
 
+// A tenant with a budget of its own: what its jobs used, with their shares of their nodes.
+struct TenantEnergyOutcome {
+  std::string name;
+  double units = 0;
+  double budget = 0;
+};
+
 struct EnergyOutcome {
   double units = 0;     // grams of CO2, or money
   double site_kwh = 0;  // with nodes, idle GPUs and the site's overhead
   double jobs_kwh = 0;  // of GPUs with jobs alone
   double peak_watts = 0;
   std::vector<PowerStep> trace;
+  std::vector<TenantEnergyOutcome> tenants;
 };
 
 class EnergyMeter {

@@ -153,7 +153,7 @@ TEST(EnergyMeter, AgreesWithTheSchedulersAccount) {
     double watts = 0;
     Time since;
     made.config.after_decision = [&](const schedule::TrainingState& state, Time) {
-      used = state.energy.used;
+      used = state.energy.budget.used;
       since = state.energy.since;
       watts = schedule::pool_watts(state, state.pools.front());
     };

@@ -57,12 +57,18 @@ class TrainingRun {
     }
     if (!config.tenants.empty()) tell(TenantsChanged{config.tenants});
     if (config.energy) meter_.emplace(meter(*config.energy));
+    if (config.energy && !config.energy->forecasts.empty()) hear_of_supply();
   }
 
   TrainingOutcome run() {
     const Time start = now_;
     while (true) {
       const Time next = std::min({next_arrival(), next_happening(), next_outage(), wake_up_});
+      if (next != Time::max() && std::min(next, next_failure()) >= next_supply_) {
+        now_ = next_supply_;
+        hear_of_supply();
+        continue;
+      }
       // Nodes fail for ever. Where nothing else will happen, only a node that comes back can help.
       if (next == Time::max() && (failures_->down() == 0 || is_over())) break;
       now_ = std::min(next, next_failure());
@@ -80,7 +86,7 @@ class TrainingRun {
       if (config_.after_decision) config_.after_decision(core_.state().training, now_);
     }
     outcome_.makespan = now_ - start;
-    if (meter_) outcome_.energy = meter_->outcome(now_);
+    if (meter_) tally_energy();
     finish_tally();
     return std::move(outcome_);
   }
@@ -118,8 +124,28 @@ class TrainingRun {
         state.pools[i].power[key] =
             std::make_shared<const PowerTable>(schedule::undominated(table));
     }
+    state.energy.of_tenants.resize(terms.tenants.size());
     state.energy.terms = std::make_shared<const EnergyTerms>(std::move(terms));
     state.energy.supply = std::make_shared<const SupplySeries>(setup.told.value_or(setup.supply));
+  }
+
+  // What a kilowatt-hour costs now, and what is expected after that. Where the forecast has ended,
+  // what was a day before.
+  static SupplySeries as_known(const EnergySetup& setup, Time now) {
+    constexpr Duration kDay = std::chrono::hours{24};
+    const SupplySeries& expected = *setup.forecasts.known_at(now);
+    const Duration step = setup.supply.step();
+    const Time begin = setup.supply.next_step(now) - step;
+    std::vector<double> values{setup.supply.at(now)};
+    for (Time at = begin + step; at < std::max(expected.end(), begin + kDay); at += step)
+      values.push_back(at < expected.end() ? expected.at(at) : setup.supply.at(at - kDay));
+    return {begin, step, std::move(values)};
+  }
+
+  // The next decision will look at it.
+  void hear_of_supply() {
+    tell(SupplyUpdated{core_.state().training.energy.kind, as_known(*config_.energy, now_)});
+    next_supply_ = config_.energy->supply.next_step(now_);
   }
 
   EnergyMeter meter(const EnergySetup& setup) const {
@@ -328,6 +354,16 @@ class TrainingRun {
 
   TrainingJobOutcome& outcome_of(JobId job) { return outcome_.by_job[trace_row_[job.value]]; }
 
+  void tally_energy() {
+    outcome_.energy = meter_->outcome(now_);
+    const schedule::EnergyAccount& account = core_.state().training.energy;
+    for (std::size_t i = 0; i < account.of_tenants.size(); ++i) {
+      const TenantBudget& budget = account.terms->tenants[i];
+      outcome_.energy->tenants.push_back({budget.tenant, account.of_tenants[i].used,
+                                          static_cast<double>(budget.budget_micros) / 1e6});
+    }
+  }
+
   void finish_tally() {
     for (const TrainingJobOutcome& job : outcome_.by_job) {
       const bool on_time = job.finished && job.has_deadline && *job.finished <= job.deadline;
@@ -401,7 +437,8 @@ class TrainingRun {
   std::optional<EnergyMeter> meter_;
   Time now_;
   Time wake_up_ = Time::max();
-  bool has_new_plans_ = false;  // since the last decision
+  Time next_supply_ = Time::max();  // when the scheduler hears of it
+  bool has_new_plans_ = false;      // since the last decision
 };
 
 }  // namespace

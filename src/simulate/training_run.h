@@ -14,6 +14,7 @@
 #include "domain/curve.h"
 #include "domain/energy_terms.h"
 #include "domain/event.h"
+#include "domain/forecast_book.h"
 #include "domain/record.h"
 #include "domain/tenants.h"
 #include "domain/training.h"
@@ -43,7 +44,10 @@ struct EnergySetup {
   std::vector<PowerBook> books;        // of each pool with GPUs; the last for those after it too
   SupplySeries supply;                 // as it really is, on the workload's clock
   std::optional<SupplySeries> told{};  // to the scheduler, where that is something else
-  EnergyTerms terms;                   // without `pools`: they follow from the books
+  // Where there are any, the scheduler knows what is, and the newest forecast of what will be; it
+  // hears of both with every step of the supply. Requires: one that was issued before the first job.
+  ForecastBook forecasts{};
+  EnergyTerms terms;  // without `pools`: they follow from the books
 };
 
 struct TrainingRunConfig {

@@ -452,7 +452,8 @@ void TrainingDecision::operator()(const TimerFired&) {
     }
     std::move(growing.begin(), growing.end(), std::back_inserter(records_));
     set_clocks(wanted);
-    if (allocation.energy_price) add(*allocation.energy_price, {ReasonCode::as_reported, 0});
+    for (const EnergyPriceSet& price : allocation.energy_prices)
+      add(price, {ReasonCode::as_reported, 0});
   }
 }
 

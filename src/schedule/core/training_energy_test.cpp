@@ -115,7 +115,7 @@ TEST(TrainingEnergy, JobsAndTenantsHaveTheirShareOfTheNode) {
   EXPECT_NEAR(world.account().tenants.at("vision").units, first * 0.3, 1e-9);
   EXPECT_NEAR(world.account().tenants.at("language").units, second * 0.3, 1e-9);
   EXPECT_NEAR(world.account().total.units, (first + second) * 0.3, 1e-9);
-  EXPECT_NEAR(world.account().used, (first + second) * 0.3, 1e-9);
+  EXPECT_NEAR(world.account().budget.used, (first + second) * 0.3, 1e-9);
   EXPECT_EQ(world.job(1).phase, TrainingPhase::finished) << "what it used outlives it";
 }
 
@@ -131,7 +131,7 @@ TEST(TrainingEnergy, WhatChangesCountsFromThenOn) {
   world.tell(3 * kHour, JobFinished{JobId{1}});
   const double later = 1.5 * (200 + 800 + 150);
   EXPECT_NEAR(world.job(1).energy.joules, (2 * at_first + later) * kHour, 1e-6);
-  EXPECT_NEAR(world.account().used, at_first * 0.3 + at_first * 0.1 + later * 0.1, 1e-9);
+  EXPECT_NEAR(world.account().budget.used, at_first * 0.3 + at_first * 0.1 + later * 0.1, 1e-9);
 }
 
 TEST(TrainingEnergy, ABudgetOfAnotherTimeBeginsWithNothingUsed) {
@@ -145,11 +145,71 @@ TEST(TrainingEnergy, ABudgetOfAnotherTimeBeginsWithNothingUsed) {
   world.tell(kHour, TimerFired{});
   terms.budget_micros = 9'000'000'000;  // more of it: what was used stays
   world.tell(2 * kHour, EnergyConfigured{terms});
-  EXPECT_NEAR(world.account().used, 2 * 1.5 * 1350 * 0.3, 1e-9);
+  EXPECT_NEAR(world.account().budget.used, 2 * 1.5 * 1350 * 0.3, 1e-9);
   terms.from = at_second(2 * kHour);
   world.tell(2 * kHour, EnergyConfigured{terms});
-  EXPECT_EQ(world.account().used, 0);
+  EXPECT_EQ(world.account().budget.used, 0);
   EXPECT_NEAR(world.account().total.units, 2 * 1.5 * 1350 * 0.3, 1e-9) << "but it was used";
+}
+
+// Those who had one go on, whoever comes or goes beside them.
+TEST(TrainingEnergy, TenantsBudgetsAreCountedEachForItself) {
+  EnergyWorld world;
+  world.supply(0, 300);
+  world.power(0);
+  EnergyTerms terms = EnergyWorld::terms();
+  terms.tenants = {{"vision", 5'000'000'000}};
+  world.tell(0, EnergyConfigured{terms});
+  world.submit(0, "vision", 1);
+  world.submit(0, "language", 2);
+  world.tell(kHour, TimerFired{});
+  const double beside = (800 + 50) / 3.0;
+  const double vision = 1.5 * (400 + beside) * 0.3;
+  const double language = 1.5 * (800 + 2 * beside) * 0.3;
+  terms.tenants = {{"language", 9'000'000'000}, {"vision", 7'000'000'000}};
+  world.tell(kHour, EnergyConfigured{terms});
+  ASSERT_EQ(world.account().of_tenants.size(), 2U);
+  EXPECT_EQ(world.account().of_tenants[0].used, 0) << "its budget begins now";
+  EXPECT_NEAR(world.account().of_tenants[1].used, vision, 1e-9);
+  world.tell(2 * kHour, JobFinished{JobId{1}});
+  EXPECT_NEAR(world.account().of_tenants[0].used, language, 1e-9);
+  EXPECT_NEAR(world.account().of_tenants[1].used, 2 * vision, 1e-9);
+  terms.tenants.erase(terms.tenants.begin());
+  world.tell(2 * kHour, EnergyConfigured{terms});
+  ASSERT_EQ(world.account().of_tenants.size(), 1U);
+  EXPECT_NEAR(world.account().of_tenants[0].used, 2 * vision, 1e-9);
+}
+
+TEST(TrainingEnergy, ATenantsPriceIsItsOwn) {
+  EnergyWorld world;
+  world.supply(0, 300);
+  world.power(0);
+  EnergyTerms terms = EnergyWorld::terms();
+  terms.tenants = {{"default", 1'000'000}, {"vision", 1'000'000'000'000}};
+  world.tell(0, EnergyConfigured{terms});
+  world.submit(0, "", 1);
+  world.submit(0, "vision", 1);
+  const auto& budgets = world.account().of_tenants;
+  EXPECT_GT(budgets[0].price_nanos, 0) << "a job without a tenant is one of the default tenant";
+  EXPECT_EQ(budgets[1].price_nanos, 0);
+  EXPECT_EQ(world.account().budget.priced_at, Time::min()) << "the cluster has no budget";
+}
+
+TEST(TrainingEnergy, BudgetsOfTenantsNeedATimeAndAnOrder) {
+  EnergyWorld world;
+  world.supply(0, 300);
+  EnergyTerms terms = EnergyWorld::terms();
+  terms.tenants = {{"b", 1}, {"a", 1}};
+  EXPECT_EQ(world.tell(0, EnergyConfigured{terms}), ReasonCode::malformed);
+  terms.tenants = {{"a", 1}, {"a", 1}};
+  EXPECT_EQ(world.tell(0, EnergyConfigured{terms}), ReasonCode::malformed);
+  terms.tenants = {{"", 1}};
+  EXPECT_EQ(world.tell(0, EnergyConfigured{terms}), ReasonCode::malformed);
+  terms.tenants = {{"a", -1}};
+  EXPECT_EQ(world.tell(0, EnergyConfigured{terms}), ReasonCode::malformed);
+  terms.tenants = {{"a", 1}};
+  terms.until = terms.from;
+  EXPECT_EQ(world.tell(0, EnergyConfigured{terms}), ReasonCode::malformed);
 }
 
 TEST(TrainingEnergy, GramsAndMoneyAreNotAddedUp) {
@@ -159,7 +219,7 @@ TEST(TrainingEnergy, GramsAndMoneyAreNotAddedUp) {
   world.tell(0, EnergyConfigured{EnergyWorld::terms()});
   world.submit(0, "vision", 1);
   world.supply(kHour, 0.2, {SupplyQuantity::price, "EUR"});
-  EXPECT_EQ(world.account().used, 0);
+  EXPECT_EQ(world.account().budget.used, 0);
   EXPECT_EQ(world.job(1).energy.units, 0);
   EXPECT_NEAR(world.job(1).energy.joules, 1.5 * 1350 * kHour, 1e-6);
   world.tell(2 * kHour, JobFinished{JobId{1}});
@@ -186,7 +246,7 @@ TEST(TrainingEnergy, JobsThatWereThereBeforeAreSeen) {
   world.submit(0, "", 1);
   world.supply(5, 300);
   world.tell(5, EnergyConfigured{EnergyWorld::terms()});
-  EXPECT_EQ(world.core.state().training.pools.front().iterations_seen.at(kKind), 10'000'000);
+  EXPECT_EQ(world.core.state().training.pools.front().iterations_seen.at({"", kKind}), 10'000'000);
 }
 
 }  // namespace

@@ -81,11 +81,25 @@ TrainingJob over(const TrainingJob& job, TrainingPhase phase) {
   return kept;
 }
 
-// Of a budget nothing is used yet, and no price has been found.
+// Of the budgets nothing is used yet, and no price has been found.
 void begin_anew(EnergyAccount& account) {
-  account.used = account.expected = account.expected_per_second = account.paid = 0;
-  account.price_nanos = 0;
-  account.priced_at = Time::min();
+  account.budget = {};
+  account.of_tenants.assign(account.terms ? account.terms->tenants.size() : 0, {});
+}
+
+// Who had a budget of the same time before goes on with it.
+void go_on(EnergyAccount& account, const EnergyTerms& before) {
+  std::vector<BudgetAccount> of_tenants(account.terms->tenants.size());
+  for (std::size_t i = 0; i < of_tenants.size(); ++i) {
+    if (const auto had = before.payer_of(account.terms->tenants[i].tenant))
+      of_tenants[i] = account.of_tenants[*had];
+  }
+  account.of_tenants = std::move(of_tenants);
+}
+
+SeenWork seen_work(const EnergyTerms& terms, const TrainingSpec& spec) {
+  const auto payer = terms.payer_of(spec.tenant);
+  return {payer ? terms.tenants[*payer].tenant : std::string{}, spec.curve};
 }
 
 }  // namespace
@@ -264,7 +278,8 @@ void evolve(TrainingState& state, Time at, const Reason&, const TrainingAccepted
   }
   state.jobs.push_back(std::move(job));
   if (pool.arrivals_seen++ == 0) pool.first_arrival = at;
-  if (state.energy.terms) pool.iterations_seen[record.spec->curve] += record.spec->iterations;
+  if (state.energy.terms)
+    pool.iterations_seen[seen_work(*state.energy.terms, *record.spec)] += record.spec->iterations;
   if (record.spec->deadline_kind == DeadlineKind::none) return;
   pool.arrivals.push_back({at, record.least_gpu_seconds, false});
   while (pool.arrivals.front().at + kArrivalMemory < at) pool.arrivals.pop_front();
@@ -420,9 +435,12 @@ void evolve(TrainingState& state, Time at, const Reason&, const ClockSet& record
 
 void evolve(TrainingState& state, Time at, const Reason&, const EnergyPriceSet& record) {
   count_energy(state, at);
-  state.energy.price_nanos = record.price_nanos;
-  state.energy.expected_per_second = static_cast<double>(record.nano_units_per_second) / 1e9;
-  state.energy.priced_at = at;
+  EnergyAccount& account = state.energy;
+  const auto payer = record.tenant.empty() ? std::nullopt : account.terms->payer_of(record.tenant);
+  BudgetAccount& budget = payer ? account.of_tenants[*payer] : account.budget;
+  budget.price_nanos = record.price_nanos;
+  budget.expected_per_second = static_cast<double>(record.nano_units_per_second) / 1e9;
+  budget.priced_at = at;
 }
 
 // Grams are not euros: what was counted in another unit is left behind.
@@ -450,13 +468,17 @@ void evolve(TrainingState& state, Time at, const Reason&, const EnergyTermsAdopt
   if (record.terms->pools.empty()) account.terms = nullptr;
   const bool goes_on = before != nullptr && account.terms != nullptr &&
                        before->from == account.terms->from && before->until == account.terms->until;
-  if (!goes_on) begin_anew(account);
-  if (before != nullptr) return;
+  if (goes_on) {
+    go_on(account, *before);
+  } else {
+    begin_anew(account);
+  }
+  if (before != nullptr || account.terms == nullptr) return;
   for (PoolState& pool : state.pools) {
     pool.iterations_seen.clear();
     for (const JobId id : pool.active) {
       const TrainingSpec& spec = *state.job(id).spec;
-      pool.iterations_seen[spec.curve] += spec.iterations;
+      pool.iterations_seen[seen_work(*account.terms, spec)] += spec.iterations;
     }
   }
 }

@@ -118,6 +118,14 @@ struct RememberedArrival {
   friend bool operator==(const RememberedArrival&, const RememberedArrival&) = default;
 };
 
+// Work of one kind that somebody pays for: a tenant with a budget of its own, or (empty) nobody but
+// the cluster.
+struct SeenWork {
+  std::string payer;
+  CurveKey kind;
+  friend auto operator<=>(const SeenWork&, const SeenWork&) = default;
+};
+
 struct PoolState {
   std::shared_ptr<const TrainingPool> pool;
   BlockMap closed;                  // slots that are not GPUs, or of lost nodes
@@ -131,7 +139,7 @@ struct PoolState {
   std::vector<DecayedUsage> usage;  // by tenant, of its own jobs
   std::map<CurveKey, std::shared_ptr<const PowerTable>> power;
   std::set<CurveKey> measured_power;                 // those of which the table was measured
-  std::map<CurveKey, std::int64_t> iterations_seen;  // of all jobs that came
+  std::map<SeenWork, std::int64_t> iterations_seen;  // of all jobs that came
 
   std::int32_t gpus_up() const { return static_cast<std::int32_t>(closed.free_count()); }
 };
@@ -144,17 +152,24 @@ enum class SizeRule : std::uint8_t {
 };
 
 // What the cluster's energy has cost, as far as the scheduler can know.
-struct EnergyAccount {
-  std::shared_ptr<const EnergyTerms> terms;    // null: nobody asks
-  std::shared_ptr<const SupplySeries> supply;  // as known now; never null where terms are not
-  double used = 0;                             // units, from terms->from to `since`
-  Time since;
+// How one budget stands, from terms->from to EnergyAccount::since.
+struct BudgetAccount {
+  double used = 0;  // units
   // What jobs were expected to use by themselves, over the same time; and how much they do now.
   double expected = 0;
   double expected_per_second = 0;
   double paid = 0;  // seconds: what was used, each unit at the price of its time
   std::int64_t price_nanos = 0;
   Time priced_at = Time::min();
+  friend bool operator==(const BudgetAccount&, const BudgetAccount&) = default;
+};
+
+struct EnergyAccount {
+  std::shared_ptr<const EnergyTerms> terms;    // null: nobody asks
+  std::shared_ptr<const SupplySeries> supply;  // as known now; never null where terms are not
+  Time since;
+  BudgetAccount budget;                      // of the cluster
+  std::vector<BudgetAccount> of_tenants{};   // of terms->tenants
   SupplyKind kind;                           // of the supply
   EnergyUse total;                           // of the cluster, since the terms were first known
   std::map<std::string, EnergyUse> tenants;  // by name, of their jobs; empty: of the default one

@@ -93,6 +93,23 @@ void EnergyPool::hold(const WantedBlock& fixed) {
                    static_cast<std::int32_t>(job.block.size)});
 }
 
+std::optional<std::size_t> EnergyPool::payer_of(JobId job) const {
+  const auto& terms = view_.state.energy.terms;
+  return terms == nullptr ? std::nullopt : terms->payer_of(view_.state.job(job).spec->tenant);
+}
+
+void EnergyPool::set_least_prices(std::span<const double> by_payer) {
+  const auto set = [&](const std::vector<JobId>& ids, std::vector<PricedJob>& jobs) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto payer = payer_of(ids[i]);
+      jobs[i].least_price = payer ? by_payer[*payer] : 0;
+    }
+  };
+  if (by_payer.empty()) return;
+  set(ids_, jobs_);
+  set(held_ids_, held_);
+}
+
 PriceTerms EnergyPool::terms(double price) const {
   PriceTerms terms;
   terms.price = price;

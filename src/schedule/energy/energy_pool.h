@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "schedule/energy/packed_places.h"
@@ -31,6 +33,10 @@ class EnergyPool {
   // fast as that.
   const std::vector<JobId>& held_ids() const { return held_ids_; }
   const std::vector<PricedJob>& held() const { return held_; }
+  // The place in the terms of the tenant that pays for a job with a budget of its own.
+  std::optional<std::size_t> payer_of(JobId job) const;
+  // Of each payer: its jobs pay at least that.
+  void set_least_prices(std::span<const double> by_payer);
   // With the GPUs that are left for them. The supply is null where nobody asks.
   PriceTerms terms(double price) const;
   const PoolPower* power() const { return power_; }

@@ -37,27 +37,41 @@ PriceRange price_range(const PoolView& view) {
   return units > 0 ? PriceRange{kLeast / units, kMost / units} : PriceRange{kLeast, kMost};
 }
 
-// Units used so far, until now.
-double used_by(const PoolView& view) {
+// What was used and expected of a budget until now, where the account ends earlier.
+BudgetAccount until_now(const PoolView& view, BudgetAccount budget, double watts) {
   const EnergyAccount& account = view.state.energy;
   const Time from = std::max(account.since, account.terms->from);
-  double used = account.used;
-  if (view.now > from) {
-    for (const PoolState& pool : view.state.pools)
-      used += emitted(*account.supply, pool_watts(view.state, pool), from, view.now);
-  }
-  return used;
+  if (view.now <= from) return budget;
+  budget.used += emitted(*account.supply, watts, from, view.now);
+  budget.expected += budget.expected_per_second * to_seconds(view.now - from);
+  return budget;
 }
 
-double expected_by(const PoolView& view) {
+BudgetAccount cluster_until_now(const PoolView& view) {
+  double watts = 0;
+  for (const PoolState& pool : view.state.pools) watts += pool_watts(view.state, pool);
+  return until_now(view, view.state.energy.budget, watts);
+}
+
+std::vector<BudgetAccount> tenants_until_now(const PoolView& view) {
   const EnergyAccount& account = view.state.energy;
-  const Time from = std::max(account.since, account.terms->from);
-  return account.expected +
-         (view.now > from ? account.expected_per_second * to_seconds(view.now - from) : 0);
+  std::vector<BudgetAccount> budgets = account.of_tenants;
+  if (budgets.empty()) return budgets;
+  std::vector<double> watts(budgets.size());
+  for (const PoolState& pool : view.state.pools) {
+    for (const JobDraw& draw : job_draws(view.state, pool)) {
+      if (const auto payer = account.terms->payer_of(view.state.job(draw.job).spec->tenant))
+        watts[*payer] += draw.watts;
+    }
+  }
+  for (std::size_t i = 0; i < budgets.size(); ++i)
+    budgets[i] = until_now(view, budgets[i], watts[i]);
+  return budgets;
 }
 
 // Work that came so far: kinds, each with options and GPU-seconds at its least size.
 struct Kind {
+  std::optional<std::size_t> payer;
   PricedOptions options;
   double iterations = 0;
   double gpu_seconds = 0;
@@ -65,7 +79,8 @@ struct Kind {
 
 std::vector<Kind> kinds_seen(const PoolView& view, const PoolPower* power) {
   std::vector<Kind> kinds;
-  for (const auto& [key, iterations] : view.pool.iterations_seen) {
+  for (const auto& [seen, iterations] : view.pool.iterations_seen) {
+    const CurveKey& key = seen.kind;
     const auto curve = view.pool.curves.find(key);
     if (curve == view.pool.curves.end() || curve->second->empty()) continue;
     TrainingSpec spec;
@@ -77,59 +92,111 @@ std::vector<Kind> kinds_seen(const PoolView& view, const PoolPower* power) {
     if (job.sizes->empty()) continue;
     const SizeOption& least = job.sizes->front();
     const double amount = static_cast<double>(iterations);
-    kinds.push_back({priced_options(view.pool, job, power), amount,
+    const auto payer =
+        seen.payer.empty() ? std::nullopt : view.state.energy.terms->payer_of(seen.payer);
+    kinds.push_back({payer, priced_options(view.pool, job, power), amount,
                      amount / (static_cast<double>(least.rate.value) / 1e6) * least.gpus});
   }
   return kinds;
 }
 
+// The work at hand and the work to come, and what it costs on each option.
+class WorkAhead {
+ public:
+  WorkAhead(const PoolView& view, const EnergyPool& pool) : kinds_{kinds_seen(view, pool.power())} {
+    const PriceTerms prices = pool.terms(0);
+    for (std::size_t i = 0; i < pool.jobs().size(); ++i)
+      add(pool.jobs()[i], pool.jobs()[i].left, prices, pool.payer_of(pool.ids()[i]), false);
+    for (std::size_t i = 0; i < pool.held().size(); ++i)
+      add(pool.held()[i], pool.held()[i].left, prices, pool.payer_of(pool.held_ids()[i]), false);
+    // Their supply is the mean of all that is foreseen.
+    for (const Kind& kind : kinds_)
+      add({&kind.options, kForever, false, 0}, kind.iterations, prices, kind.payer, true);
+  }
+  WorkAhead(const WorkAhead&) = delete;
+  WorkAhead& operator=(const WorkAhead&) = delete;
+
+  // Work of one kind.
+  struct Part {
+    double iterations = 0;  // at hand, or seen so far of what is to come
+    const PricedOptions* options = nullptr;
+    std::size_t begin = 0;  // of its costs
+    std::optional<std::size_t> payer;
+    bool is_to_come = false;
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+  const WorkCost* costs(const Part& part) const { return costs_.data() + part.begin; }
+
+  // GPU-seconds that came so far; of one payer, or of all.
+  double seen(std::optional<std::size_t> payer) const {
+    double sum = 0;
+    for (const Kind& kind : kinds_) {
+      if (!payer || kind.payer == payer) sum += kind.gpu_seconds;
+    }
+    return sum;
+  }
+
+ private:
+  void add(const PricedJob& job, double iterations, const PriceTerms& terms,
+           std::optional<std::size_t> payer, bool is_to_come) {
+    parts_.push_back({iterations, job.options, costs_.size(), payer, is_to_come});
+    for (const PricedOption& option : *job.options) costs_.push_back(work_cost(job, option, terms));
+  }
+
+  std::vector<Kind> kinds_;
+  std::vector<Part> parts_;
+  std::vector<WorkCost> costs_;
+};
+
+// What will have been used of one budget in the end.
 class Projection {
  public:
-  Projection(const PoolView& view, const EnergyPool& pool) {
+  // `payer`: none for the cluster's budget. `least`: what each payer pays at least.
+  Projection(const PoolView& view, const WorkAhead& work, std::optional<std::size_t> payer,
+             const BudgetAccount& account, std::vector<double> least = {})
+      : work_{work}, payer_{payer}, least_{std::move(least)} {
     const EnergyTerms& terms = *view.state.energy.terms;
-    budget_ = static_cast<double>(*terms.budget_micros) / 1e6;
-    used_ = used_by(view);
+    const std::int64_t micros =
+        payer ? terms.tenants[*payer].budget_micros : terms.budget_micros.value_or(0);
+    const std::int64_t expected =
+        payer ? terms.tenants[*payer].expected_gpu_seconds : terms.expected_gpu_seconds;
+    budget_ = static_cast<double>(micros) / 1e6;
+    used_ = account.used;
     const double prior = kPrior * budget_;
-    overhead_ = (used_ + prior) / (expected_by(view) + prior);
-    kinds_ = kinds_seen(view, pool.power());
-    double seen = 0;
-    for (const Kind& kind : kinds_) seen += kind.gpu_seconds;
-    double to_come = static_cast<double>(terms.expected_gpu_seconds) - seen;
-    if (terms.expected_gpu_seconds == 0 && view.now > terms.from && terms.until > view.now)
+    overhead_ = used_ + prior > 0 ? (used_ + prior) / (account.expected + prior) : 1;
+    const double seen = work.seen(payer);
+    double to_come = static_cast<double>(expected) - seen;
+    if (expected == 0 && view.now > terms.from && terms.until > view.now)
       to_come = seen * to_seconds(terms.until - view.now) / to_seconds(view.now - terms.from);
     // Of what came so far, so much is still to come.
-    const double coming = seen > 0 ? std::max(0.0, to_come) / seen : 0;
-    const PriceTerms prices = pool.terms(0);
-    for (const PricedJob& job : pool.jobs()) add(job, job.left, prices);
-    for (const PricedJob& job : pool.held()) add(job, job.left, prices);
-    // Their supply is the mean of all that is foreseen.
-    if (coming > 0) {
-      for (const Kind& kind : kinds_)
-        add({&kind.options, kForever, false, 0}, coming * kind.iterations, prices);
-    }
+    coming_ = seen > 0 ? std::max(0.0, to_come) / seen : 0;
   }
 
   double budget() const { return budget_; }
   double used() const { return used_; }
 
-  // What will have been used in the end, if of each job's options the picked one is used.
+  // If of each job's options the picked one is used.
   template <class Pick>
   double with(const Pick& pick) const {
     double units = 0;
-    for (const Part& part : parts_) {
-      const WorkCost* costs = costs_.data() + part.begin;
-      units += part.iterations * costs[pick(*part.options, costs)].units;
+    for (const WorkAhead::Part& part : work_.parts()) {
+      if (payer_ && part.payer != payer_) continue;
+      const double iterations = part.is_to_come ? coming_ * part.iterations : part.iterations;
+      if (iterations == 0) continue;
+      units += iterations * work_.costs(part)[pick(part, work_.costs(part))].units;
     }
     return used_ + overhead_ * units;
   }
 
   // Every job on what costs it least.
   double at(double price) const {
-    return with([price](const PricedOptions& options, const WorkCost* costs) {
+    return with([&](const WorkAhead::Part& part, const WorkCost* costs) {
+      const double least_price = part.payer && !least_.empty() ? least_[*part.payer] : 0;
+      const double paid = std::max(price, least_price);
       std::size_t best = 0;
       double least = std::numeric_limits<double>::infinity();
-      for (std::size_t k = 0; k < options.size(); ++k) {
-        const double cost = costs[k].seconds + price * costs[k].units;
+      for (std::size_t k = 0; k < part.options->size(); ++k) {
+        const double cost = costs[k].seconds + paid * costs[k].units;
         if (cost >= least) continue;
         least = cost;
         best = k;
@@ -140,8 +207,8 @@ class Projection {
 
   // Every job on as much as it may have.
   double under(const EnergyCaps& caps) const {
-    return with([&caps](const PricedOptions& options, const WorkCost*) {
-      return static_cast<std::size_t>(capped_options(options, caps).back());
+    return with([&caps](const WorkAhead::Part& part, const WorkCost*) {
+      return static_cast<std::size_t>(capped_options(*part.options, caps).back());
     });
   }
 
@@ -158,47 +225,31 @@ class Projection {
   }
 
  private:
-  // Work of one kind.
-  struct Part {
-    double iterations = 0;
-    const PricedOptions* options = nullptr;
-    std::size_t begin = 0;  // of its costs
-  };
-
-  void add(const PricedJob& job, double iterations, const PriceTerms& terms) {
-    parts_.push_back({iterations, job.options, costs_.size()});
-    for (const PricedOption& option : *job.options) costs_.push_back(work_cost(job, option, terms));
-  }
-
-  std::vector<Kind> kinds_;
-  std::vector<Part> parts_;
-  std::vector<WorkCost> costs_;
+  const WorkAhead& work_;
+  std::optional<std::size_t> payer_;
+  std::vector<double> least_;
   double budget_ = 0;
   double used_ = 0;
   double overhead_ = 1;
+  double coming_ = 0;
 };
 
-}  // namespace
-
-EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool) {
-  const EnergyAccount& account = view.state.energy;
-  if (account.terms == nullptr) return {};
-  if (account.terms->price_nanos)
-    return {static_cast<double>(*account.terms->price_nanos) / 1e9, false};
-  if (!account.terms->budget_micros) return {};
-  const Projection projection{view, pool};
+// At which the budget lasts. `account`: as it stood when the last price was set, or since.
+EnergyPrice lasting_price(const PoolView& view, const Projection& projection,
+                          const BudgetAccount& account) {
   const PriceRange range = price_range(view);
-  const double before = static_cast<double>(account.price_nanos) / 1e9;
   // Towards the end hardly anything can be saved any more, at whatever price: it stays near what was
   // paid so far.
   const double most = account.used > 0.1 * projection.budget()
                           ? std::max(range.least, kMostOfPaid * account.paid / account.used)
                           : range.most;
   if (projection.used() >= projection.budget()) {
-    return {account.terms->when_spent == WhenSpent::overdraw ? most : range.most, true};
+    const bool overdraws = view.state.energy.terms->when_spent == WhenSpent::overdraw;
+    return {overdraws ? most : range.most, true};
   }
   const double solved = std::min(projection.solve(range), most);
   if (account.priced_at == Time::min()) return {solved, false};
+  const double before = static_cast<double>(account.price_nanos) / 1e9;
   const double kept = kept_of(view, account.priced_at);
   const double smooth = std::exp(kept * std::log(std::max(before, range.least)) +
                                  (1 - kept) * std::log(std::max(solved, range.least)));
@@ -206,13 +257,42 @@ EnergyPrice energy_price(const PoolView& view, const EnergyPool& pool) {
   return {smooth <= range.least * (1 + 1e-9) ? 0 : smooth, false};
 }
 
-std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPool& pool,
-                                           const EnergyPrice& price,
-                                           const std::vector<WantedBlock>& wanted) {
+}  // namespace
+
+std::vector<double> EnergyPrices::least_prices() const {
+  std::vector<double> prices;
+  for (const EnergyPrice& price : tenants) prices.push_back(price.seconds_per_unit);
+  return prices;
+}
+
+EnergyPrices energy_prices(const PoolView& view, const EnergyPool& pool) {
   const EnergyAccount& account = view.state.energy;
-  if (account.terms == nullptr || !account.terms->budget_micros) return std::nullopt;
-  const PriceTerms terms = pool.terms(price.seconds_per_unit);
+  EnergyPrices prices;
+  if (account.terms == nullptr) return prices;
+  if (account.terms->price_nanos)
+    prices.cluster.seconds_per_unit = static_cast<double>(*account.terms->price_nanos) / 1e9;
+  if (!account.terms->has_budget()) return prices;
+  const WorkAhead work{view, pool};
+  const std::vector<BudgetAccount> tenants = tenants_until_now(view);
+  for (std::size_t i = 0; i < tenants.size(); ++i) {
+    prices.tenants.push_back(
+        lasting_price(view, Projection{view, work, i, tenants[i]}, account.of_tenants[i]));
+  }
+  if (account.terms->budget_micros && !account.terms->price_nanos) {
+    const Projection all{view, work, std::nullopt, cluster_until_now(view), prices.least_prices()};
+    prices.cluster = lasting_price(view, all, account.budget);
+  }
+  return prices;
+}
+
+std::vector<EnergyPriceSet> price_records(const PoolView& view, const EnergyPool& pool,
+                                          const EnergyPrices& prices,
+                                          const std::vector<WantedBlock>& wanted) {
+  const EnergyAccount& account = view.state.energy;
+  if (account.terms == nullptr || !account.terms->has_budget()) return {};
+  const PriceTerms terms = pool.terms(prices.cluster.seconds_per_unit);
   double per_second = 0;
+  std::vector<double> of_tenants(prices.tenants.size());
   const auto add = [&](JobId id, const PricedJob& job) {
     const auto want =
         std::lower_bound(wanted.begin(), wanted.end(), id,
@@ -221,12 +301,23 @@ std::optional<EnergyPriceSet> price_record(const PoolView& view, const EnergyPoo
     for (const PricedOption& option : *job.options) {
       const bool is_it = option.gpus == static_cast<std::int32_t>(want->block.size) &&
                          option.clock_permille == want->clock_permille;
-      if (is_it) per_second += option.rate * cheapest_work(job, terms, 0).units;
+      if (!is_it) continue;
+      const double units = option.rate * cheapest_work(job, terms, 0).units;
+      per_second += units;
+      if (const auto payer = pool.payer_of(id)) of_tenants[*payer] += units;
     }
   };
   for (std::size_t i = 0; i < pool.jobs().size(); ++i) add(pool.ids()[i], pool.jobs()[i]);
   for (std::size_t i = 0; i < pool.held().size(); ++i) add(pool.held_ids()[i], pool.held()[i]);
-  return EnergyPriceSet{std::llround(price.seconds_per_unit * 1e9), std::llround(per_second * 1e9)};
+  const auto record = [](const EnergyPrice& price, double units, std::string tenant) {
+    return EnergyPriceSet{std::llround(price.seconds_per_unit * 1e9), std::llround(units * 1e9),
+                          std::move(tenant)};
+  };
+  std::vector<EnergyPriceSet> records;
+  if (account.terms->budget_micros) records.push_back(record(prices.cluster, per_second, {}));
+  for (std::size_t i = 0; i < of_tenants.size(); ++i)
+    records.push_back(record(prices.tenants[i], of_tenants[i], account.terms->tenants[i].tenant));
+  return records;
 }
 
 CapPace cap_pace(const PoolView& view, const EnergyPool& pool) {
@@ -234,13 +325,14 @@ CapPace cap_pace(const PoolView& view, const EnergyPool& pool) {
   const std::vector<EnergyCaps>& path = view.config.cap_path;
   if (account.terms == nullptr || !account.terms->budget_micros || path.empty())
     return {view.config.caps, std::nullopt};
-  const Projection projection{view, pool};
+  const WorkAhead work{view, pool};
+  const Projection projection{view, work, std::nullopt, cluster_until_now(view)};
   std::size_t solved = 0;
   while (solved + 1 < path.size() && projection.under(path[solved]) > projection.budget()) ++solved;
   double place = static_cast<double>(solved);
-  if (account.priced_at != Time::min()) {
-    const double before = static_cast<double>(account.price_nanos) / 1e9;
-    const double kept = kept_of(view, account.priced_at);
+  if (account.budget.priced_at != Time::min()) {
+    const double before = static_cast<double>(account.budget.price_nanos) / 1e9;
+    const double kept = kept_of(view, account.budget.priced_at);
     const double smooth = kept * before + (1 - kept) * place;
     const bool overspends =
         projection.under(path[static_cast<std::size_t>(std::lround(smooth))]) > projection.budget();
@@ -249,9 +341,9 @@ CapPace cap_pace(const PoolView& view, const EnergyPool& pool) {
   return {path[static_cast<std::size_t>(std::lround(place))], place};
 }
 
-std::optional<EnergyPriceSet> cap_record(const EnergyPool& pool, const CapPace& pace,
-                                         const std::vector<int>& options) {
-  if (!pace.place) return std::nullopt;
+std::vector<EnergyPriceSet> cap_records(const EnergyPool& pool, const CapPace& pace,
+                                        const std::vector<int>& options) {
+  if (!pace.place) return {};
   double per_second = 0;
   const PriceTerms terms = pool.terms(0);
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -261,7 +353,7 @@ std::optional<EnergyPriceSet> cap_record(const EnergyPool& pool, const CapPace& 
     per_second += (*job.options)[static_cast<std::size_t>(options[i])].rate *
                   work_cost(job, (*job.options)[most], terms).units;
   }
-  return EnergyPriceSet{std::llround(*pace.place * 1e9), std::llround(per_second * 1e9)};
+  return {EnergyPriceSet{std::llround(*pace.place * 1e9), std::llround(per_second * 1e9)}};
 }
 
 }  // namespace weir::schedule

@@ -29,6 +29,12 @@ std::vector<JobDraw> draws_of(const TrainingState& state, const PoolState& pool,
   return draws;
 }
 
+void use_up(BudgetAccount& budget, double units, Duration over) {
+  budget.expected += budget.expected_per_second * to_seconds(over);
+  budget.used += units;
+  budget.paid += units * static_cast<double>(budget.price_nanos) / 1e9;
+}
+
 }  // namespace
 
 double job_watts(const PoolState& pool, const CurveKey& kind, std::uint32_t gpus,
@@ -108,8 +114,11 @@ void count_energy(TrainingState& state, Time at) {
   const double seconds = to_seconds(at - account.since);
   const double units_of_a_watt = emitted(*account.supply, 1, account.since, at);
   account.since = at;
+  double units = 0;
+  std::vector<double> tenant_watts(account.of_tenants.size());
   for (const PoolState& pool : state.pools) {
     const double watts = pool_watts(state, pool);
+    if (at > from) units += emitted(*account.supply, watts, from, at);
     account.total.joules += watts * seconds;
     account.total.units += watts * units_of_a_watt;
     for (const JobDraw& draw : draws_of(state, pool, watts)) {
@@ -118,15 +127,14 @@ void count_energy(TrainingState& state, Time at) {
         use->joules += draw.watts * seconds;
         use->units += draw.watts * units_of_a_watt;
       }
+      if (const auto payer = account.terms->payer_of(job.spec->tenant))
+        tenant_watts[*payer] += draw.watts;
     }
   }
   if (at <= from) return;
-  account.expected += account.expected_per_second * to_seconds(at - from);
-  double units = 0;
-  for (const PoolState& pool : state.pools)
-    units += emitted(*account.supply, pool_watts(state, pool), from, at);
-  account.used += units;
-  account.paid += units * static_cast<double>(account.price_nanos) / 1e9;
+  use_up(account.budget, units, at - from);
+  for (std::size_t i = 0; i < tenant_watts.size(); ++i)
+    use_up(account.of_tenants[i], emitted(*account.supply, tenant_watts[i], from, at), at - from);
 }
 
 }  // namespace weir::schedule

@@ -86,9 +86,9 @@ TEST(PowerUse, TheAccountFollowsTheSupplyAndWhatIsDecided) {
   const double full = (400 + 800 + 2 * 7) * 1.2;
   const double half = (160 + 800 + 2 * 7) * 1.2;
   evolve(at.state, at_second(1800), {}, ClockSet{job, 500, 600'000});
-  EXPECT_NEAR(at.state.energy.used, full * 1800, 1e-6);
+  EXPECT_NEAR(at.state.energy.budget.used, full * 1800, 1e-6);
   evolve(at.state, at_second(5400), {}, JobReleased{job});
-  EXPECT_NEAR(at.state.energy.used, full * 1800 + half * 1800 + half * 1800 * 2, 1e-6);
+  EXPECT_NEAR(at.state.energy.budget.used, full * 1800 + half * 1800 + half * 1800 * 2, 1e-6);
 }
 
 TEST(PowerUse, NothingIsCountedBeforeTheBudgetBegins) {
@@ -100,7 +100,7 @@ TEST(PowerUse, NothingIsCountedBeforeTheBudgetBegins) {
   at.state.energy.terms = std::make_shared<const EnergyTerms>(terms);
   evolve(at.state, at_second(0), {}, JobResized{job, 1, {0, 4}});
   evolve(at.state, at_second(110), {}, JobReleased{job});
-  EXPECT_NEAR(at.state.energy.used, (400 + 800 + 2 * 7) * 1.2 * 10, 1e-6);
+  EXPECT_NEAR(at.state.energy.budget.used, (400 + 800 + 2 * 7) * 1.2 * 10, 1e-6);
 }
 
 double naive_watts(const TrainingState& state) {

@@ -44,24 +44,25 @@ class Chooser {
  public:
   Chooser(std::span<const PricedJob> jobs, const PriceTerms& terms) : jobs_{jobs}, terms_{terms} {
     const double node_share = terms.node_watts / terms.gpus_per_node;
-    now_ = terms.price > 0 ? terms.price * terms.supply->at(terms.now) / kJoulesPerKwh : 0;
     begin_.reserve(jobs.size() + 1);
     begin_.push_back(0);
     std::size_t all = 0;
     for (const PricedJob& job : jobs) all += job.options->size();
     costs_.reserve(all);
+    now_.reserve(jobs.size());
     for (const PricedJob& job : jobs) {
+      const double price = price_for(job, terms);
+      has_price_ = has_price_ || price > 0;
+      now_.push_back(price > 0 ? price * terms.supply->at(terms.now) / kJoulesPerKwh : 0);
       for (const PricedOption& option : *job.options) {
         Costs cost;
         const double watts = option.watts + option.gpus * node_share;
         const double later =
-            terms.price > 0
-                ? terms.price * mean_supply(terms, job.left / option.rate) / kJoulesPerKwh
-                : 0;
+            price > 0 ? price * mean_supply(terms, job.left / option.rate) / kJoulesPerKwh : 0;
         cost.time = (1 + later * watts) / option.rate;
         cost.gpus = option.gpus / option.rate * mean_shortage(terms, job.left / option.rate);
         cost.rate = option.rate;
-        cost.now = now_ * watts;
+        cost.now = now_.back() * watts;
         cost.later = later;
         cost.size = option.gpus;
         costs_.push_back(cost);
@@ -79,7 +80,7 @@ class Chooser {
     choice.order = order();
     serve(choice);
     hand_out_left_overs(choice);
-    if (terms_.price > 0) repair(choice);
+    if (has_price_) repair(choice);
     if (terms_.cap_watts) keep_below_cap(choice);
     choice.options = best_;
     return choice;
@@ -268,7 +269,7 @@ class Chooser {
                double gpu_price) const {
     if (option == kNoOption) return 0;
     const Costs& cost = of(job)[static_cast<std::size_t>(option)];
-    return eta * cost.rate - now_ * (watts(job, option) + own_nodes(others, cost.size)) -
+    return eta * cost.rate - now_[job] * (watts(job, option) + own_nodes(others, cost.size)) -
            gpu_price * cost.size;
   }
 
@@ -323,7 +324,8 @@ class Chooser {
 
   std::span<const PricedJob> jobs_;
   const PriceTerms& terms_;
-  double now_ = 0;  // what a watt costs now, in seconds per second
+  std::vector<double> now_;  // what a watt costs each job now, in seconds per second
+  bool has_price_ = false;   // for anybody
   std::vector<Costs> costs_;
   std::vector<std::size_t> begin_;
   std::vector<int> best_;
@@ -367,7 +369,7 @@ CheapestWork cheapest_work(const PricedJob& job, const PriceTerms& terms, double
     const PricedOption& option = (*job.options)[k];
     const WorkCost work = work_cost(job, option, terms);
     const double cost =
-        work.seconds + terms.price * work.units + gpu_price * option.gpus / option.rate;
+        work.seconds + price_for(job, terms) * work.units + gpu_price * option.gpus / option.rate;
     if (cost < best.cost) best = {cost, work.units, static_cast<int>(k)};
   }
   return best;

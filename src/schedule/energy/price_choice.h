@@ -25,16 +25,17 @@ struct PricedJob {
   double left = 0;             // iterations
   bool must_run = false;       // it has waited as long as it may
   std::int32_t held_gpus = 0;  // what it has now
+  double least_price = 0;      // seconds per unit: who pays for it has less than others
 };
 
 struct PriceTerms {
-  double price = 0;       // seconds per unit
+  double price = 0;       // seconds per unit; of each job, that or its own
   std::int32_t gpus = 0;  // to be had in all
   std::int32_t gpus_per_node = 1;
   double node_watts = 0;  // of a node that is awake; with the site's overhead, as all here
   double idle_watts = 0;  // of a GPU without a job, on such a node
   std::optional<double> cap_watts{};     // of these jobs and their nodes
-  const SupplySeries* supply = nullptr;  // required where price is not 0
+  const SupplySeries* supply = nullptr;  // required where a price is not 0
   Time now;
   // How long GPUs are taken to stay as short as they are. Over a longer time one costs less than now,
   // so it is the long jobs that make room where many wait.
@@ -46,6 +47,11 @@ struct PriceChoice {
   std::vector<std::size_t> order;  // who goes first: whoever is done first
   double gpu_price = 0;            // seconds per GPU and second
 };
+
+// What a unit costs the job.
+inline double price_for(const PricedJob& job, const PriceTerms& terms) {
+  return job.least_price > terms.price ? job.least_price : terms.price;
+}
 
 // Under a cap everybody may be made to wait; who must run, last.
 PriceChoice choose_by_price(std::span<const PricedJob> jobs, const PriceTerms& terms);

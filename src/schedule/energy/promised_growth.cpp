@@ -54,7 +54,8 @@ class PromisedGrowth {
 
   double cost(const PricedJob& job, const PricedOption& option) const {
     const WorkCost work = work_cost(job, option, terms_);
-    return work.seconds + terms_.price * work.units + gpu_price_ * option.gpus / option.rate;
+    return work.seconds + price_for(job, terms_) * work.units +
+           gpu_price_ * option.gpus / option.rate;
   }
 
   // Where it is already, around its promised block, or anywhere.

@@ -75,7 +75,7 @@ Allocation CappedElasticPolicy::allocate(const PoolView& view) const {
     if (level[i] != kNoOption) chosen[i] = sizes[i][static_cast<std::size_t>(level[i])];
   }
   Allocation allocation = pool.allocation(chosen, order, ReasonCode::policy_order);
-  allocation.energy_price = cap_record(pool, pace, chosen);
+  allocation.energy_prices = cap_records(pool, pace, chosen);
   return allocation;
 }
 
@@ -96,7 +96,7 @@ Allocation CappedSrtfPolicy::allocate(const PoolView& view) const {
     }
   }
   Allocation allocation = pool.allocation(chosen, order, ReasonCode::policy_order);
-  allocation.energy_price = cap_record(pool, pace, chosen);
+  allocation.energy_prices = cap_records(pool, pace, chosen);
   return allocation;
 }
 

@@ -60,18 +60,21 @@ std::vector<Mended> GreenPolicy::mend_all(const PoolView& view) const {
 
 Allocation GreenPolicy::allocate(const PoolView& view) const {
   EnergyPool pool{view};
-  const EnergyPrice price = energy_price(view, pool);
-  const PriceTerms terms = pool.terms(price.seconds_per_unit);
+  const EnergyPrices prices = energy_prices(view, pool);
+  pool.set_least_prices(prices.least_prices());
+  const PriceTerms terms = pool.terms(prices.cluster.seconds_per_unit);
   PriceChoice choice = choose_by_price(pool.jobs(), terms);
-  if (price.is_spent && view.state.energy.terms->when_spent == WhenSpent::pause) {
+  const auto& wished = view.state.energy.terms;
+  if (wished != nullptr && wished->when_spent == WhenSpent::pause) {
     for (std::size_t i = 0; i < choice.options.size(); ++i) {
-      if (!pool.jobs()[i].must_run) choice.options[i] = kNoOption;
+      if (!pool.jobs()[i].must_run && prices.is_spent_for(pool.payer_of(pool.ids()[i])))
+        choice.options[i] = kNoOption;
     }
   }
   Allocation allocation = pool.allocation(choice.options, choice.order, ReasonCode::at_this_price);
-  if (!price.is_spent && !terms.cap_watts)
+  if (!prices.cluster.is_spent && !terms.cap_watts)
     grow_promised(view, pool, terms, choice.gpu_price, allocation.blocks);
-  allocation.energy_price = price_record(view, pool, price, allocation.blocks);
+  allocation.energy_prices = price_records(view, pool, prices, allocation.blocks);
   allocation.wake_up = std::min(allocation.wake_up, next_promised_change(view, allocation));
   return allocation;
 }

@@ -100,7 +100,7 @@ struct Allocation {
   std::vector<WantedBlock> blocks;  // by ascending id
   Time wake_up = Time::max();       // when to decide again if nothing happens
   // What energy is worth from now on, where there is a budget.
-  std::optional<EnergyPriceSet> energy_price{};
+  std::vector<EnergyPriceSet> energy_prices{};
 };
 
 // A promised job after the world has changed.
