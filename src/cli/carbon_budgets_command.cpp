@@ -100,6 +100,15 @@ std::vector<simulate::StudyPlace> read_places(const OptionValues& options, Time 
     }
     for (const std::string& note : formats::to_lines(supply->repairs))
       notes.push_back(region.name + ": " + note);
+    ForecastBook forecasts;
+    if (region.forecast) {
+      auto read = formats::read_forecast(*region.forecast);
+      if (!read) {
+        add(failure, read.error());
+        continue;
+      }
+      if (read->kind == supply->kind) forecasts = std::move(read->book);
+    }
     for (const std::string& text : options.texts("start")) {
       const auto day = day_of(text);
       const SupplySeries& series = supply->series;
@@ -118,6 +127,8 @@ std::vector<simulate::StudyPlace> read_places(const OptionValues& options, Time 
             fmt::format("{} from {}: less than 30 days are known, then its last day repeats",
                         region.name, text));
       places.push_back({region.name, text, series.shifted(first - *day)});
+      if (forecasts.known_at(*day) != nullptr)
+        places.back().forecasts = forecasts.shifted(first - *day);
     }
   }
   return places;

@@ -80,6 +80,8 @@ std::string_view json_name(Way way) {
       return "price_blind";
     case Way::price_steered:
       return "price_steered";
+    case Way::price_forecast:
+      return "price_forecast";
     case Way::elastic_tuned:
       return "elastic_tuned";
     case Way::elastic_steered:
@@ -144,6 +146,7 @@ Table gain_table(const BudgetStudy& study, std::span<const std::int64_t> percent
   for (const std::string& region : regions_of(study))
     add(region + ", steered over best path", region, Way::elastic_path_tuned, Way::price_steered);
   add("all, hours seen over hours unseen", "", Way::price_blind, Way::price_tuned);
+  add("all, hours known over forecast", "", Way::price_forecast, Way::price_steered);
   add("all, steered green over one price", "", Way::price_steered, Way::price_tuned);
   return table;
 }

@@ -62,6 +62,8 @@ class PlaceStudy {
       found.results.push_back(tuned_price(Way::price_tuned, percent, budget));
       found.results.push_back(tuned_price(Way::price_blind, percent, budget));
       found.results.push_back(steered(Way::price_steered, percent, budget));
+      if (!place_.forecasts.empty())
+        found.results.push_back(steered(Way::price_forecast, percent, budget));
       found.results.push_back(best_of(Way::elastic_tuned, elastic_, percent, budget));
       found.results.push_back(steered(Way::elastic_steered, percent, budget));
       found.results.push_back(steered(Way::elastic_path_tuned, percent, budget));
@@ -202,8 +204,9 @@ class PlaceStudy {
     config.training.price_memory = setup_.price_memory;
     if (way == Way::elastic_steered) config.training.cap_path = plain_path();
     if (way == Way::elastic_path_tuned) config.training.cap_path = best_path();
-    const Tried tried =
-        run(way == Way::price_steered ? "green" : "elastic-capped", std::move(config));
+    if (way == Way::price_forecast) config.energy->forecasts = place_.forecasts;
+    const bool is_green = way == Way::price_steered || way == Way::price_forecast;
+    const Tried tried = run(is_green ? "green" : "elastic-capped", std::move(config));
     return {way, percent, tried.seconds < kNever, tried.seconds, tried.units / budget, {}};
   }
 
@@ -276,6 +279,8 @@ std::string_view name_of(Way way) {
       return "green, one price, hours unseen";
     case Way::price_steered:
       return "green, steered";
+    case Way::price_forecast:
+      return "green, steered, by forecast";
     case Way::elastic_tuned:
       return "elastic-capped, best caps";
     case Way::elastic_steered:

@@ -19,7 +19,8 @@ namespace weir::simulate {
 struct StudyPlace {
   std::string region;
   std::string start;
-  SupplySeries supply;  // on the workload's clock
+  SupplySeries supply;       // on the workload's clock
+  ForecastBook forecasts{};  // of it; empty where there are none
 };
 
 struct StudySetup {
@@ -42,11 +43,12 @@ struct StudySetup {
 
 // One way to meet budgets.
 enum class Way : std::uint8_t {
-  price_tuned,         // green at one price, found with hindsight
-  price_blind,         // the same, as if every hour were the mean of all
-  price_steered,       // green with the price of a controller
-  elastic_tuned,       // elastic-capped, the best caps with hindsight: the rival to beat
-  elastic_steered,     // the same caps, walked along by the same controller, from all to little
+  price_tuned,      // green at one price, found with hindsight
+  price_blind,      // the same, as if every hour were the mean of all
+  price_steered,    // green with the price of a controller
+  price_forecast,   // the same, of hours to come only what was forecast; where there are forecasts
+  elastic_tuned,    // elastic-capped, the best caps with hindsight: the rival to beat
+  elastic_steered,  // the same caps, walked along by the same controller, from all to little
   elastic_path_tuned,  // the same along the best way through the caps, found with hindsight
   srtf_tuned,
   elastic_clock_tuned,  // only the clock is capped
