@@ -115,6 +115,14 @@ TEST(GreenRun, APowerCapIsNeverExceeded) {
   }
 }
 
+TEST(GreenRun, UnderACapThatNoJobFitsBelowARunEndsWithThemUndone) {
+  TrainingRunConfig config = at_price(0);
+  config.energy->terms.cap_milliwatts = 100'000;
+  const TrainingOutcome outcome = play_green(config, 5);
+  EXPECT_EQ(outcome.finished, 0);
+  EXPECT_EQ(outcome.energy->units, 0);
+}
+
 TEST(GreenRun, PromisesAreKeptUnderACapAndABudget) {
   TrainingWorkload workload = energy_jobs(40);
   for (std::size_t i = 0; i < workload.jobs.size(); i += 2) {

@@ -20,6 +20,8 @@
 namespace weir::simulate {
 namespace {
 
+constexpr Duration kPatience = std::chrono::hours{30 * 24};
+
 class TrainingRun {
  public:
   TrainingRun(const Cluster& cluster, const TrainingWorkload& workload,
@@ -83,6 +85,7 @@ class TrainingRun {
       tell(TimerFired{});
       ++outcome_.decisions;
       wake_up_ = core_.wake_up();
+      if (will_never_go_on()) break;
       if (config_.after_decision) config_.after_decision(core_.state().training, now_);
     }
     outcome_.makespan = now_ - start;
@@ -254,6 +257,13 @@ class TrainingRun {
                        [](const schedule::PoolState& pool) { return pool.active.empty(); });
   }
 
+  // Nobody has GPUs, nobody will come, and whoever could be made to wait has waited long enough: the
+  // site may not draw what its jobs need.
+  bool will_never_go_on() {
+    if (busy_jobs_ > 0 || arrived_ < by_arrival_.size()) quiet_since_ = now_;
+    return config_.energy && now_ - quiet_since_ > kPatience + config_.energy->terms.longest_pause;
+  }
+
   bool submit_arrivals() {
     bool any = false;
     for (; next_arrival() <= now_; ++arrived_) {
@@ -349,6 +359,7 @@ class TrainingRun {
   void count_gpu_time(JobId id, std::uint32_t gpus) {
     Holding& held = holdings_[trace_row_[id.value]];
     outcome_of(id).gpu_seconds += to_seconds(now_ - held.since) * held.gpus;
+    busy_jobs_ += (gpus > 0 ? 1 : 0) - (held.gpus > 0 ? 1 : 0);
     held = {now_, gpus};
   }
 
@@ -434,6 +445,8 @@ class TrainingRun {
   std::size_t row_ = 0;
   std::vector<std::int64_t> speeds_;  // by row
   std::vector<Holding> holdings_;     // by row
+  std::int64_t busy_jobs_ = 0;        // those with GPUs
+  Time quiet_since_;                  // nobody has had GPUs since
   std::optional<EnergyMeter> meter_;
   Time now_;
   Time wake_up_ = Time::max();

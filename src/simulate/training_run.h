@@ -71,8 +71,6 @@ struct TrainingRunConfig {
   std::function<void(const schedule::TrainingState&, Time)> after_decision;
 };
 
-enum class JobEnd : std::uint8_t { finished, refused, unfinished };
-
 struct TrainingJobOutcome {
   Time submitted;
   Time deadline;
