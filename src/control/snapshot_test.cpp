@@ -100,12 +100,17 @@ TEST(Snapshot, OfAnotherClusterIsRefused) {
               ::testing::HasSubstr("another cluster"));
 }
 
-// Written before jobs' service was remembered: kept in tests/fixtures/snapshot.
-TEST(Snapshot, OfTheFirstVersionIsReadAndItsJobsBeginToRememberAnew) {
+// Snapshots of versions before are kept in tests/fixtures/snapshot.
+std::string written_before(const std::string& name) {
   const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../tests/fixtures/snapshot";
   std::ostringstream bytes;
-  bytes << std::ifstream{path / "v1.bytes", std::ios::binary}.rdbuf();
-  const auto read = read_snapshot(bytes.str(), RandomWorld{7}.initial_state());
+  bytes << std::ifstream{path / name, std::ios::binary}.rdbuf();
+  return bytes.str();
+}
+
+// Written before jobs' service was remembered.
+TEST(Snapshot, OfTheFirstVersionIsReadAndItsJobsBeginToRememberAnew) {
+  const auto read = read_snapshot(written_before("v1.bytes"), RandomWorld{7}.initial_state());
   ASSERT_TRUE(read) << testing::error_of(read);
   const auto& training = read->training;
   ASSERT_FALSE(training.pools.front().active.empty());
@@ -114,6 +119,20 @@ TEST(Snapshot, OfTheFirstVersionIsReadAndItsJobsBeginToRememberAnew) {
     EXPECT_EQ(training.job(id).served.running, Duration{0});
   }
   EXPECT_EQ(write_snapshot(*read)[8], 5) << "written in the present version";
+}
+
+// Written before tenants had budgets.
+TEST(Snapshot, OfTheFourthVersionIsReadWithItsBudget) {
+  const auto read =
+      read_snapshot(written_before("v4.bytes"), RandomWorld{14, "green"}.initial_state());
+  ASSERT_TRUE(read) << testing::error_of(read);
+  const schedule::EnergyAccount& account = read->training.energy;
+  EXPECT_NEAR(account.budget.used, 0.284302, 1e-6);
+  EXPECT_EQ(account.budget.price_nanos, 6'679'941'200'613);
+  EXPECT_EQ(account.since, schedule::testing::at_second(3859));
+  EXPECT_TRUE(account.of_tenants.empty());
+  EXPECT_EQ(read->training.pools.front().iterations_seen.size(), 4U);
+  EXPECT_EQ(read->training.pools.front().iterations_seen.begin()->first.payer, "");
 }
 
 TEST(Snapshot, OfANewerVersionIsRefused) {
