@@ -11,6 +11,10 @@
 namespace weir::simulate {
 namespace {
 
+using network::CrossingFlow;
+using network::JobTraffic;
+using network::TrafficPhase;
+
 class FlowWindow {
  public:
   FlowWindow(std::span<const JobTraffic* const> jobs, int links, std::uint64_t seed)

@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "domain/seeded_rng.h"
-#include "simulate/coflow_window.h"
+#include "network/coflow_window.h"
 
 namespace weir::simulate {
 namespace {
+
+using network::FabricSize;
+using network::JobTraffic;
+using network::play_window;
+using network::route_traffic;
 
 // Jobs on a 16 x 16 fabric, single groups of 4 hosts anywhere, spines by chance.
 std::vector<JobTraffic> scattered_jobs(std::uint64_t seed, int count, int ranks) {
@@ -33,7 +38,7 @@ std::vector<JobTraffic> scattered_jobs(std::uint64_t seed, int count, int ranks)
     for (const int group : mine) {
       for (int host = 0; host < 4; ++host) hosts.push_back(group * 4 + host);
     }
-    MixedJob job{.iteration_seconds = 0.2 + 0.8 * rng.uniform()};
+    network::JobIteration job{.iteration_seconds = 0.2 + 0.8 * rng.uniform()};
     job.halves_and_doubles = i % 3 == 0;
     job.all_reduce = 0.05 + 0.2 * rng.uniform();
     if (i % 2 == 0) job.all_to_all = 0.258;

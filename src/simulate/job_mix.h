@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "network/job_traffic.h"
+
 namespace weir::simulate {
 
 enum class JobMix : std::uint8_t {
@@ -17,16 +19,10 @@ enum class JobMix : std::uint8_t {
   heavy,      // much communication: VGG16 with batch 8, and as many with all-to-all
 };
 
-struct MixedJob {
+struct MixedJob : network::JobIteration {
   double at = 0;       // s
   double seconds = 0;  // of running without contention
   int hosts = 0;
-  double iteration_seconds = 0;
-  bool halves_and_doubles = false;  // its all-reduce; else a ring
-  // Parts of an iteration at line rate.
-  double all_reduce = 0;
-  double all_to_all = 0;
-  double all_gather = 0;
 };
 
 struct JobMixSetup {

@@ -11,19 +11,24 @@
 
 #include "domain/seeded_rng.h"
 #include "domain/whole_numbers.h"
+#include "network/coflow_window.h"
 #include "network/partition/logical_clos.h"
-#include "simulate/coflow_window.h"
+#include "schedule/place/isolation_choice.h"
 #include "simulate/flow_window.h"
 #include "simulate/parallel_for.h"
 
 namespace weir::simulate {
 namespace {
 
+using network::FabricSize;
+using network::JobTraffic;
+using network::LinkLoad;
 using network::LogicalClos;
 using network::OpticalClos;
+using network::play_window;
+using network::route_traffic;
+using network::RoutedTraffic;
 
-// Sharing that costs less than this part of a run is not worth a partition.
-constexpr double kNegligibleSlowdown = 0.01;
 constexpr double kDone = 1e-6;  // s
 
 struct SchemeName {
@@ -166,14 +171,13 @@ class MixRun {
     return true;
   }
 
-  // Isolated where a partition is free, or where waiting for one costs less than sharing: sharing
-  // makes this run longer and holds hosts that the queue needs; waiting holds up the whole queue.
+  // Isolated where a partition is free, or where waiting for one costs less than sharing.
   bool start_chosen(std::size_t job, std::size_t queued) {
     const MixedJob& mixed = jobs_[job];
     Running shared = placed(job);
     RoutedTraffic traffic = routed(job, shared.hosts);
     const double slowdown = traffic.traffic.alone_seconds() / mixed.iteration_seconds - 1;
-    if (traffic.is_connected && slowdown <= kNegligibleSlowdown) {
+    if (traffic.is_connected && schedule::is_sharing_harmless(slowdown)) {
       shared.traffic = std::move(traffic.traffic);
       share(job, std::move(shared));
       return true;
@@ -181,10 +185,10 @@ class MixRun {
     if (const auto found = clos_.find(mixed.hosts); found && start_isolated(job, *found))
       return true;
     if (!traffic.is_connected) return false;
-    const auto behind = static_cast<double>(queued - 1);
-    const double loss =
-        slowdown * mixed.seconds * (1 + behind * mixed.hosts / setup_.fabric.hosts());
-    if (predicted_wait(mixed.hosts) * (1 + behind) < loss) return false;
+    const schedule::SharingQuestion question{
+        slowdown, mixed.seconds, static_cast<double>(mixed.hosts) / setup_.fabric.hosts(),
+        static_cast<std::int64_t>(queued) - 1, predicted_wait(mixed.hosts)};
+    if (schedule::is_worth_waiting(question)) return false;
     shared.traffic = std::move(traffic.traffic);
     share(job, std::move(shared));
     return true;

@@ -2,7 +2,7 @@
 //
 // What a way to share the network means for jobs, waiting included: a mix of training jobs, first in,
 // first out, on one fabric under several schemes. Between starts and ends nothing changes, so the
-// iterations of jobs that share links are played once per such state (coflow_window.h) and jobs move on
+// iterations of jobs that share links are played once per such state (network/coflow_window.h) and jobs move on
 // at that speed; a job with links of its own needs no playing.
 #pragma once
 
@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "network/job_traffic.h"
 #include "network/partition/optical_clos.h"
 #include "simulate/job_mix.h"
-#include "simulate/job_traffic.h"
 
 namespace weir::simulate {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulate/job_traffic.h"
+#include "network/job_traffic.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "domain/seeded_rng.h"
 
-namespace weir::simulate {
+namespace weir::network {
 namespace {
 
 std::vector<int> first_hosts(int count) {
@@ -23,7 +23,7 @@ int sender_number(int from, int hosts_per_leaf) {
 
 TEST(JobTraffic, CountsDataUnderOneLeafAsQuiet) {
   const FabricSize fabric{4, 8, 8};
-  const MixedJob job{.iteration_seconds = 2, .all_reduce = 0.25};
+  const JobIteration job{.iteration_seconds = 2, .all_reduce = 0.25};
   const auto routed = route_traffic(job, first_hosts(8), fabric, [](int, int) { return 0; });
   EXPECT_TRUE(routed.traffic.phases.empty());
   EXPECT_DOUBLE_EQ(routed.traffic.quiet_seconds, 2);
@@ -31,7 +31,7 @@ TEST(JobTraffic, CountsDataUnderOneLeafAsQuiet) {
 
 TEST(JobTraffic, PutsOneFlowOfARingOnEachLeafsLinks) {
   const FabricSize fabric{4, 8, 8};
-  const MixedJob job{.iteration_seconds = 2, .all_reduce = 0.25};
+  const JobIteration job{.iteration_seconds = 2, .all_reduce = 0.25};
   const auto routed = route_traffic(job, first_hosts(32), fabric, [](int, int) { return 3; });
   ASSERT_EQ(routed.traffic.phases.size(), 1u);
   EXPECT_EQ(routed.traffic.phases[0].loads.size(), 8u) << "4 up, 4 down";
@@ -41,7 +41,7 @@ TEST(JobTraffic, PutsOneFlowOfARingOnEachLeafsLinks) {
 
 TEST(JobTraffic, HalvesBytesAsDistancesDouble) {
   const FabricSize fabric{4, 2, 2};
-  const MixedJob job{.iteration_seconds = 7, .halves_and_doubles = true, .all_reduce = 1};
+  const JobIteration job{.iteration_seconds = 7, .halves_and_doubles = true, .all_reduce = 1};
   const auto routed = route_traffic(job, first_hosts(8), fabric,
                                     [](int from, int) { return sender_number(from, 2); });
   // Distances 1 (under one leaf), 2 and 4: 4, 2 and 1 of 7 parts.
@@ -54,7 +54,7 @@ TEST(JobTraffic, HalvesBytesAsDistancesDouble) {
 
 TEST(JobTraffic, KeepsShiftsApartWithRoutesBySender) {
   const FabricSize fabric{4, 8, 8};
-  const MixedJob job{.iteration_seconds = 1, .all_to_all = 0.5};
+  const JobIteration job{.iteration_seconds = 1, .all_to_all = 0.5};
   const auto by_sender = route_traffic(job, first_hosts(32), fabric,
                                        [](int from, int) { return sender_number(from, 8); });
   EXPECT_NEAR(by_sender.traffic.alone_seconds(), 1, 1e-12);
@@ -64,7 +64,7 @@ TEST(JobTraffic, KeepsShiftsApartWithRoutesBySender) {
 
 TEST(JobTraffic, SaysWhenAFlowHasNoWay) {
   const FabricSize fabric{2, 2, 2};
-  const MixedJob job{.iteration_seconds = 1, .all_reduce = 0.5};
+  const JobIteration job{.iteration_seconds = 1, .all_reduce = 0.5};
   EXPECT_FALSE(
       route_traffic(job, first_hosts(4), fabric, [](int, int) { return -1; }).is_connected);
 }
@@ -74,7 +74,7 @@ TEST(JobTraffic, SaysWhenAFlowHasNoWay) {
 TEST(JobTraffic, CollidesByChanceAsOftenAsItShould) {
   const FabricSize fabric{16, 16, 16};
   SeededRng rng{5};
-  const MixedJob job{.iteration_seconds = 1, .all_reduce = 1};
+  const JobIteration job{.iteration_seconds = 1, .all_reduce = 1};
   double rates = 0;
   constexpr int kDraws = 300;
   for (int draw = 0; draw < kDraws; ++draw) {
@@ -91,4 +91,4 @@ TEST(JobTraffic, CollidesByChanceAsOftenAsItShould) {
 }
 
 }  // namespace
-}  // namespace weir::simulate
+}  // namespace weir::network

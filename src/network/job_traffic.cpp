@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulate/job_traffic.h"
+#include "network/job_traffic.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace weir::simulate {
+namespace weir::network {
 namespace {
 
 class TrafficBuilder {
@@ -86,7 +86,7 @@ double JobTraffic::alone_seconds() const {
   return seconds;
 }
 
-RoutedTraffic route_traffic(const MixedJob& job, std::span<const int> hosts,
+RoutedTraffic route_traffic(const JobIteration& job, std::span<const int> hosts,
                             const FabricSize& fabric, const SpineChoice& spine_of) {
   TrafficBuilder builder{hosts, fabric, spine_of};
   const int ranks = builder.ranks();
@@ -113,4 +113,4 @@ RoutedTraffic route_traffic(const MixedJob& job, std::span<const int> hosts,
   return builder.take();
 }
 
-}  // namespace weir::simulate
+}  // namespace weir::network

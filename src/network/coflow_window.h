@@ -13,13 +13,13 @@
 #include <span>
 #include <vector>
 
-#include "simulate/job_traffic.h"
+#include "network/job_traffic.h"
 
-namespace weir::simulate {
+namespace weir::network {
 
 // Seconds of an iteration, by job; the mean over `iterations` at least. `seed` says where in its
-// iteration each job is at first.
+// iteration each job is at first; or `starts`, by job, the seconds until its first iteration begins.
 std::vector<double> play_window(std::span<const JobTraffic* const> jobs, int iterations,
-                                std::uint64_t seed);
+                                std::uint64_t seed, std::span<const double> starts = {});
 
-}  // namespace weir::simulate
+}  // namespace weir::network

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulate/coflow_window.h"
+#include "network/coflow_window.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "domain/seeded_rng.h"
 
-namespace weir::simulate {
+namespace weir::network {
 namespace {
 
 constexpr double kInstant = 1e-9;  // s: what ends within it ends together
@@ -16,12 +16,14 @@ constexpr int kComputing = -1;
 
 class CoflowWindow {
  public:
-  CoflowWindow(std::span<const JobTraffic* const> jobs, std::uint64_t seed) {
+  CoflowWindow(std::span<const JobTraffic* const> jobs, std::uint64_t seed,
+               std::span<const double> starts) {
     keep_links_that_bind(jobs);
     SeededRng rng{seed};
     for (const JobTraffic* traffic : jobs) {
       Player player{.traffic = traffic};
-      player.left = traffic->quiet_seconds * rng.uniform();
+      player.left = starts.empty() ? traffic->quiet_seconds * rng.uniform()
+                                   : traffic->quiet_seconds + starts[players_.size()];
       for (const TrafficPhase& phase : traffic->phases) {
         auto& loads = player.loads.emplace_back();
         for (const LinkLoad& load : phase.loads) {
@@ -172,8 +174,8 @@ class CoflowWindow {
 }  // namespace
 
 std::vector<double> play_window(std::span<const JobTraffic* const> jobs, int iterations,
-                                std::uint64_t seed) {
-  return CoflowWindow{jobs, seed}.play(iterations);
+                                std::uint64_t seed, std::span<const double> starts) {
+  return CoflowWindow{jobs, seed, starts}.play(iterations);
 }
 
-}  // namespace weir::simulate
+}  // namespace weir::network

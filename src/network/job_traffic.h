@@ -14,11 +14,18 @@
 #include <span>
 #include <vector>
 
-#include "simulate/job_mix.h"
-
-namespace weir::simulate {
+namespace weir::network {
 
 inline constexpr int kShiftsSampled = 16;
+
+// What a job exchanges in one iteration. The parts are of an iteration at line rate.
+struct JobIteration {
+  double iteration_seconds = 0;
+  bool halves_and_doubles = false;  // its all-reduce; else a ring
+  double all_reduce = 0;
+  double all_to_all = 0;
+  double all_gather = 0;
+};
 
 struct LinkLoad {
   int link = 0;
@@ -66,7 +73,7 @@ struct RoutedTraffic {
   JobTraffic traffic;
   bool is_connected = true;
 };
-RoutedTraffic route_traffic(const MixedJob& job, std::span<const int> hosts,
+RoutedTraffic route_traffic(const JobIteration& job, std::span<const int> hosts,
                             const FabricSize& fabric, const SpineChoice& spine_of);
 
-}  // namespace weir::simulate
+}  // namespace weir::network

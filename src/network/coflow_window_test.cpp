@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulate/coflow_window.h"
+#include "network/coflow_window.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-namespace weir::simulate {
+namespace weir::network {
 namespace {
 
 JobTraffic one_phase(double quiet, double seconds, std::vector<LinkLoad> loads) {
@@ -43,6 +43,15 @@ TEST(CoflowWindow, LetsJobsInterleaveWhereTheyCan) {
   EXPECT_GT(apart, 24) << "most beginnings keep the two apart for ever";
 }
 
+TEST(CoflowWindow, BeginsWhereItIsTold) {
+  const JobTraffic job = one_phase(0.5, 0.5, {{7, 1}});
+  const std::array<const JobTraffic*, 2> jobs{&job, &job};
+  for (const double seconds : play_window(jobs, 4, 1, std::array{0.0, 0.5}))
+    EXPECT_NEAR(seconds, 1, 1e-9) << "one computes while the other communicates";
+  for (const double seconds : play_window(jobs, 4, 1, std::array{0.0, 0.0}))
+    EXPECT_NEAR(seconds, 1.5, 1e-9) << "both at once";
+}
+
 TEST(CoflowWindow, SharesFairlyBetweenJobsOfUnequalWeight) {
   // Link 1: three flows of the first and one of the second, at one rate: 1/4 each.
   const JobTraffic first = one_phase(0, 1, {{1, 3}});
@@ -63,4 +72,4 @@ TEST(CoflowWindow, GivesWhatAHeldBackJobLeavesToTheOther) {
 }
 
 }  // namespace
-}  // namespace weir::simulate
+}  // namespace weir::network
