@@ -30,18 +30,21 @@ using schedule::TrainingPool;
 using schedule::TrainingState;
 
 constexpr std::string_view kMagic = "weirsnap";
-constexpr std::uint8_t kVersion = 5;
+constexpr std::uint8_t kVersion = 6;
 constexpr std::uint8_t kObserved = 0x80;     // tasks of another scheduler: observed_snapshot.h
 constexpr std::uint8_t kWithoutService = 1;  // the version before PolicyState
 constexpr std::uint8_t kWithoutTenants = 2;  // the version before tenants
 constexpr std::uint8_t kWithoutEnergy = 3;   // the version before clocks and energy
 constexpr std::uint8_t kWithoutPayers = 4;   // the version before budgets of tenants
+constexpr std::uint8_t kWithoutNetwork = 5;  // the version before links
 constexpr std::size_t kChecksumBytes = 4;
 constexpr auto kLastPhase = static_cast<std::uint8_t>(TrainingPhase::failed);
 constexpr auto kLastSizeRule = static_cast<std::uint8_t>(SizeRule::asked);
 constexpr auto kLastDeadlineKind = static_cast<std::uint8_t>(DeadlineKind::hard);
 constexpr auto kLastWhenSpent = static_cast<std::uint8_t>(WhenSpent::pause);
 constexpr auto kLastQuantity = static_cast<std::uint8_t>(SupplyQuantity::power_cap);
+constexpr auto kLastPlacement = static_cast<std::uint8_t>(NetworkPlacement::isolated_where_worth);
+constexpr auto kLastLinkUse = static_cast<std::uint8_t>(LinkUse::circuits);
 constexpr auto kLastOrigin = static_cast<std::uint8_t>(CurveOrigin::assumed);
 
 // A job's first byte: its phase, and these.
@@ -458,6 +461,82 @@ void get_power(ByteReader& in, PoolState& pool, bool has_payers) {
   }
 }
 
+void put_network(ByteWriter& out, const NetworkTerms& terms) {
+  out.number(terms.fabrics.size());
+  for (const PoolFabric& fabric : terms.fabrics) {
+    out.number(fabric.pool.value);
+    for (const std::int32_t count : {fabric.leaves, fabric.nodes_per_leaf, fabric.spines,
+                                     fabric.links_per_pair, fabric.spine_ports})
+      out.integer(count);
+  }
+  if (terms.fabrics.empty()) return;
+  out.byte(static_cast<std::uint8_t>(terms.placement));
+  out.number(terms.hash_seed);
+  out.number(terms.kinds.size());
+  for (const KindTraffic& kind : terms.kinds) {
+    out.text(kind.model);
+    for (const std::int32_t part : {kind.all_reduce, kind.all_to_all, kind.all_gather})
+      out.integer(part);
+    out.byte(kind.halves_and_doubles ? 1 : 0);
+  }
+}
+
+NetworkTerms get_network(ByteReader& in) {
+  NetworkTerms terms;
+  terms.fabrics.resize(in.count());
+  for (PoolFabric& fabric : terms.fabrics) {
+    fabric.pool = PoolIndex{static_cast<std::uint32_t>(in.number_up_to(0xffffffff))};
+    for (std::int32_t* count : {&fabric.leaves, &fabric.nodes_per_leaf, &fabric.spines,
+                                &fabric.links_per_pair, &fabric.spine_ports})
+      *count = in.small_integer();
+  }
+  if (terms.fabrics.empty()) return terms;
+  terms.placement = static_cast<NetworkPlacement>(in.number_up_to(kLastPlacement));
+  terms.hash_seed = in.number();
+  terms.kinds.resize(in.count());
+  for (KindTraffic& kind : terms.kinds) {
+    kind.model = in.text();
+    for (std::int32_t* part : {&kind.all_reduce, &kind.all_to_all, &kind.all_gather})
+      *part = in.small_integer();
+    kind.halves_and_doubles = in.number_up_to(1) != 0;
+  }
+  if (!in.has_failed() && !is_well_formed(terms)) in.fail();
+  return terms;
+}
+
+void put_links(ByteWriter& out, const LinkGrant* links) {
+  out.byte(links == nullptr ? 0 : static_cast<std::uint8_t>(1 + static_cast<int>(links->use)));
+  if (links == nullptr) return;
+  out.duration(links->shift);
+  out.number(links->uplinks.size());
+  for (const std::int32_t uplink : links->uplinks) out.integer(uplink);
+  out.number(links->circuits.size());
+  for (const OpticalCircuit& circuit : links->circuits) {
+    out.integer(circuit.optical_switch);
+    out.integer(circuit.leaf);
+    out.integer(circuit.is_direct ? -1 - std::int64_t{circuit.end} : std::int64_t{circuit.end});
+  }
+}
+
+std::shared_ptr<const LinkGrant> get_links(ByteReader& in) {
+  const auto first = in.number_up_to(kLastLinkUse + 1);
+  if (first == 0) return nullptr;
+  LinkGrant links;
+  links.use = static_cast<LinkUse>(first - 1);
+  links.shift = in.duration();
+  links.uplinks.resize(in.count());
+  for (std::int32_t& uplink : links.uplinks) uplink = in.small_integer();
+  links.circuits.resize(in.count());
+  for (OpticalCircuit& circuit : links.circuits) {
+    circuit.optical_switch = in.small_integer();
+    circuit.leaf = in.small_integer();
+    const std::int32_t end = in.small_integer();
+    circuit.is_direct = end < 0;
+    circuit.end = end < 0 ? -1 - end : end;
+  }
+  return std::make_shared<const LinkGrant>(std::move(links));
+}
+
 class SnapshotWriter {
  public:
   std::string write(const State& state) {
@@ -467,6 +546,7 @@ class SnapshotWriter {
     out_.byte(static_cast<std::uint8_t>(training.size_rule));
     put_tenants(out_, training.tenants ? *training.tenants : TenantTable{});
     put_account(out_, training.energy);
+    put_network(out_, training.network ? *training.network : NetworkTerms{});
     out_.number(training.pools.size());
     for (const PoolState& pool : training.pools) put_pool(pool);
     out_.number(training.jobs.size());
@@ -540,6 +620,7 @@ class SnapshotWriter {
     out_.integer(job.served.gpu_milliseconds);
     out_.integer(job.clock_permille);
     out_.integer(job.clocked_millionths);
+    put_links(out_, job.links.get());
   }
 
   ByteWriter out_;
@@ -571,7 +652,8 @@ class SnapshotReader {
         has_service_{version != kWithoutService},
         has_tenants_{version > kWithoutTenants},
         has_energy_{version > kWithoutEnergy},
-        has_payers_{version > kWithoutPayers} {}
+        has_payers_{version > kWithoutPayers},
+        has_network_{version > kWithoutNetwork} {}
 
   Problem read(State& state) {
     TrainingState& training = state.training;
@@ -584,8 +666,13 @@ class SnapshotReader {
         training.tenants = std::make_shared<const TenantTable>(std::move(table));
     }
     if (has_energy_) training.energy = get_account(in_, has_payers_);
+    if (has_network_) {
+      NetworkTerms terms = get_network(in_);
+      if (!terms.fabrics.empty() && !in_.has_failed())
+        training.network = std::make_shared<const NetworkTerms>(std::move(terms));
+    }
     if (in_.number() != training.pools.size() || in_.has_failed()) return problem_here();
-    if (!knows_pools_of_terms(training)) in_.fail();
+    if (!knows_pools_of_terms(training) || !knows_pools_of_fabrics(training)) in_.fail();
     for (PoolState& pool : training.pools) {
       if (training.tenants) pool.usage.resize(training.tenants->tenants.size());
       if (!get_pool(pool)) return problem_here();
@@ -612,6 +699,14 @@ class SnapshotReader {
     const auto& pools = training.energy.terms->pools;
     return std::all_of(pools.begin(), pools.end(), [&](const PoolPower& power) {
       return training.find_pool(power.pool) != nullptr;
+    });
+  }
+
+  static bool knows_pools_of_fabrics(const TrainingState& training) {
+    if (training.network == nullptr) return true;
+    const auto& fabrics = training.network->fabrics;
+    return std::all_of(fabrics.begin(), fabrics.end(), [&](const PoolFabric& fabric) {
+      return training.find_pool(fabric.pool) != nullptr;
     });
   }
 
@@ -719,6 +814,12 @@ class SnapshotReader {
       job.clock_permille = in_.small_integer();
       job.clocked_millionths = in_.integer();
     }
+    if (has_network_) {
+      job.links = get_links(in_);
+      const auto network = training.network_of(*pool);
+      if (job.links != nullptr && (!network || !can_have(*network, job.block, *job.links)))
+        in_.fail();
+    }
     if (job.spec == nullptr || job.sizes == nullptr) in_.fail();
     if (job.spec != nullptr && training.tenants)
       job.tenant = static_cast<std::uint32_t>(training.tenants->index_of(job.spec->tenant));
@@ -750,6 +851,7 @@ class SnapshotReader {
   bool has_tenants_;
   bool has_energy_;
   bool has_payers_;
+  bool has_network_;
   SharedReader<Curve> curves_;
   SharedReader<TrainingSpec> specs_;
   SharedReader<SizeTable> sizes_;
@@ -783,8 +885,7 @@ Result<State> read_snapshot(std::string_view bytes, const State& initial) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes || !bytes.starts_with(kMagic))
     return broken("something else", "the bytes of a snapshot");
   const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
-  if (version != kVersion && version != kWithoutPayers && version != kWithoutEnergy &&
-      version != kWithoutTenants && version != kWithoutService && version != kObserved)
+  if ((version < kWithoutService || version > kVersion) && version != kObserved)
     return broken("of version " + std::to_string(version), "version " + std::to_string(kVersion));
   const std::string_view covered = bytes.substr(0, bytes.size() - kChecksumBytes);
   const auto checksum = as_bytes(checksum_of(covered));

@@ -118,7 +118,7 @@ TEST(Snapshot, OfTheFirstVersionIsReadAndItsJobsBeginToRememberAnew) {
     EXPECT_EQ(training.job(id).served.since, training.job(id).observed_at);
     EXPECT_EQ(training.job(id).served.running, Duration{0});
   }
-  EXPECT_EQ(write_snapshot(*read)[8], 5) << "written in the present version";
+  EXPECT_EQ(write_snapshot(*read)[8], 6) << "written in the present version";
 }
 
 // Written before tenants had budgets.
@@ -133,6 +133,18 @@ TEST(Snapshot, OfTheFourthVersionIsReadWithItsBudget) {
   EXPECT_TRUE(account.of_tenants.empty());
   EXPECT_EQ(read->training.pools.front().iterations_seen.size(), 4U);
   EXPECT_EQ(read->training.pools.front().iterations_seen.begin()->first.payer, "");
+}
+
+// Written before jobs had links of their own.
+TEST(Snapshot, OfTheVersionBeforeLinksIsReadAndGoesOn) {
+  const RandomWorld world{14, "green"};
+  const auto read = read_snapshot(written_before("v5.bytes"), world.initial_state());
+  ASSERT_TRUE(read) << testing::error_of(read);
+  EXPECT_EQ(read->training.network, nullptr);
+  EXPECT_FALSE(read->training.pools.front().active.empty());
+  const auto again = read_snapshot(write_snapshot(*read), world.initial_state());
+  ASSERT_TRUE(again) << testing::error_of(again);
+  EXPECT_EQ(difference(*read, *again), "") << "written in the present version";
 }
 
 TEST(Snapshot, OfANewerVersionIsRefused) {

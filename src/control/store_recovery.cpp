@@ -99,6 +99,19 @@ class Fits {
     return what.series != nullptr && !what.series->empty() &&
            what.kind.quantity != SupplyQuantity::power_cap;
   }
+  bool operator()(const NetworkTermsAdopted& what) const {
+    const auto is_known = [&](const PoolFabric& fabric) {
+      return state_.training.find_pool(fabric.pool) != nullptr;
+    };
+    return what.terms != nullptr && is_well_formed(*what.terms) &&
+           std::all_of(what.terms->fabrics.begin(), what.terms->fabrics.end(), is_known);
+  }
+  bool operator()(const LinksGiven& what) const {
+    if (what.links == nullptr || !knows_active(state_, what.job)) return false;
+    const schedule::TrainingJob& job = state_.training.job(what.job);
+    const auto network = state_.training.network_of(state_.training.pool_of(job));
+    return network && can_have(*network, job.block, *what.links);
+  }
   bool operator()(const EnergyTermsAdopted& what) const {
     const auto is_known = [&](const PoolPower& power) {
       return state_.training.find_pool(power.pool) != nullptr;

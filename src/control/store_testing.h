@@ -156,6 +156,20 @@ class RandomWorld {
             rng_.below(3) == 0 ? CurveOrigin::measured : CurveOrigin::assumed};
   }
 
+  // Some of it is refused, some takes the network away. Leaves of one and of three nodes too.
+  NetworkConfigured network_terms() {
+    NetworkTerms terms;
+    const auto per_leaf = static_cast<std::int32_t>(1 + rng_.below(3));
+    const auto spines = static_cast<std::int32_t>(1 + rng_.below(8));
+    terms.placement = static_cast<NetworkPlacement>(rng_.below(4));
+    const bool is_optical = terms.placement == NetworkPlacement::isolated_optical;
+    if (rng_.below(6) > 0)
+      terms.fabrics.push_back({PoolIndex{0}, 4, per_leaf, spines, 1, is_optical ? 2 : 0});
+    terms.kinds = {{"", 100'000, 0, 0, false},
+                   {"model-0", 70'000, 250'000, 16'000, rng_.below(2) == 0}};
+    return {terms};
+  }
+
   JobId some_job(const schedule::TrainingState& state) {
     const std::vector<JobId>& active = state.pools.front().active;
     if (active.empty() || rng_.below(10) == 0) return JobId{rng_.below(state.jobs.size() + 2)};
@@ -207,6 +221,7 @@ class RandomWorld {
         return curve_number(3);
       case 16:
         if (rng_.below(2) == 0) return something_about_energy();
+        if (rng_.below(2) == 0) return network_terms();
         return TenantsChanged{any_table()};
     }
   }
@@ -259,6 +274,9 @@ inline std::string difference(const schedule::State& a, const schedule::State& b
   if ((left.energy.terms == nullptr) != (right.energy.terms == nullptr) ||
       (left.energy.terms && !(*left.energy.terms == *right.energy.terms)))
     return "the terms of energy";
+  if ((left.network == nullptr) != (right.network == nullptr) ||
+      (left.network && !(*left.network == *right.network)))
+    return "the network";
   if ((left.energy.supply == nullptr) != (right.energy.supply == nullptr) ||
       (left.energy.supply && !(*left.energy.supply == *right.energy.supply)))
     return "the supply";
@@ -273,7 +291,11 @@ inline std::string difference(const schedule::State& a, const schedule::State& b
     if ((one.spec == nullptr) != (other.spec == nullptr)) return "whether a job is over";
     if (one.spec != nullptr && !(*one.spec == *other.spec)) return "a spec";
     if (one.sizes != nullptr && !(*one.sizes == *other.sizes)) return "sizes";
+    if ((one.links == nullptr) != (other.links == nullptr) ||
+        (one.links != nullptr && !(*one.links == *other.links)))
+      return "links";
     one.spec = other.spec;
+    one.links = other.links;
     one.sizes = other.sizes;
     if (!(one == other)) return "job " + std::to_string(i + 1);
   }

@@ -10,6 +10,7 @@
 #include "domain/curve.h"
 #include "domain/energy_terms.h"
 #include "domain/ids.h"
+#include "domain/network_terms.h"
 #include "domain/observed.h"
 #include "domain/placement.h"
 #include "domain/power_table.h"
@@ -170,6 +171,12 @@ struct PowerTableUpdated {
   friend bool operator==(const PowerTableUpdated&, const PowerTableUpdated&) = default;
 };
 
+// What joins the nodes, and whether jobs share it. Terms without fabrics: nobody asks any more.
+struct NetworkConfigured {
+  NetworkTerms terms;
+  friend bool operator==(const NetworkConfigured&, const NetworkConfigured&) = default;
+};
+
 // It is time to decide who has which GPUs: everything that happened at this moment has been told,
 // or a moment has come that the scheduler asked to be woken at.
 struct TimerFired {
@@ -182,7 +189,7 @@ struct Event {
                RanksReady, RanksFailed, ProgressReported, CurveUpdated, NodeDrained,
                ForeignUseObserved, TimerFired, JobFailed, RescaleCostMeasured, ClockStepped,
                NodesObserved, TaskObserved, PlacementObserved, TenantsChanged, SupplyUpdated,
-               EnergyConfigured, PowerTableUpdated>
+               EnergyConfigured, PowerTableUpdated, NetworkConfigured>
       what;
 };
 

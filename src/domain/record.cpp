@@ -104,6 +104,15 @@ std::string to_string(const Reason& reason) {
       return "with it the cluster would draw more than it may";
     case ReasonCode::budget_spent:
       return "the budget of energy is spent";
+    case ReasonCode::own_links:
+      return fmt::format("{} links between its leaves are its own", reason.detail);
+    case ReasonCode::shares_links:
+      return fmt::format("it shares links; by itself that costs {}.{} % of its time",
+                         reason.detail / 10, reason.detail % 10);
+    case ReasonCode::rewired:
+      return "its circuits went elsewhere to let another job in";
+    case ReasonCode::waits_for_links:
+      return "GPUs are free, but not the links between them";
   }
   return "unknown reason";
 }

@@ -13,6 +13,7 @@
 
 #include "domain/energy_terms.h"
 #include "domain/ids.h"
+#include "domain/network_terms.h"
 #include "domain/observed.h"
 #include "domain/placement.h"
 #include "domain/power_table.h"
@@ -77,6 +78,11 @@ enum class ReasonCode : std::uint8_t {
   waits_for_cleaner,  // energy is expected to be so much better later that waiting pays
   over_power_cap,     // it would draw more than the site may
   budget_spent,       // the budget of energy is spent
+  // Of the network:
+  own_links,        // links between its leaves that nobody else uses; detail: how many
+  shares_links,     // it shares them; detail: permille that it is expected to take longer, alone
+  rewired,          // its circuits went elsewhere, for another job
+  waits_for_links,  // GPUs are free, the links between them are not
 };
 
 struct Reason {
@@ -322,6 +328,24 @@ struct PowerTableAdopted {
   }
 };
 
+// The network on which jobs are placed from now on; none without fabrics. Nobody has links yet.
+struct NetworkTermsAdopted {
+  std::shared_ptr<const NetworkTerms> terms;
+  friend bool operator==(const NetworkTermsAdopted& a, const NetworkTermsAdopted& b) {
+    return *a.terms == *b.terms;
+  }
+};
+
+// What the job may use between its leaves from now on, in place of what it had. A job that gets other
+// GPUs begins with nothing.
+struct LinksGiven {
+  JobId job;
+  std::shared_ptr<const LinkGrant> links;
+  friend bool operator==(const LinksGiven& a, const LinksGiven& b) {
+    return a.job == b.job && *a.links == *b.links;
+  }
+};
+
 // The event was understood and changes nothing.
 struct EventIgnored {
   friend bool operator==(const EventIgnored&, const EventIgnored&) = default;
@@ -336,7 +360,7 @@ struct Record {
                PromiseAtRisk, CurveAdopted, PlannedProvisionally, PoolNodeClosed, PoolNodeOpened,
                ForeignUseKnown, EventIgnored, RescaleCostAdopted, ClockStepSeen, NodesKnown,
                TenantsAdopted, ClockSet, EnergyPriceSet, SupplyAdopted, EnergyTermsAdopted,
-               PowerTableAdopted>
+               PowerTableAdopted, NetworkTermsAdopted, LinksGiven>
       what;
 
   friend bool operator==(const Record&, const Record&) = default;

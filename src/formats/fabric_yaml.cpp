@@ -170,6 +170,7 @@ class FabricReader {
     spec_.spines = static_cast<std::int32_t>(fields.integer("spines", 0, kMostOfAKind).value_or(0));
     spec_.optical_switches = count(fields, "optical_switches");
     spec_.spine_ports = optional_count(fields, "spine_ports", kMostOfAKind, 1);
+    if (!fields.has("circuits")) return;
     const auto circuits = list_of(fields, "circuits", "{switch: 0, leaf: 0, spine: 1}");
     if (!circuits) return;
     for (const YamlValue& item : *circuits) {

@@ -20,7 +20,7 @@
 //
 // leaf_spine and rail also take parallel_links; all but links take gpus_per_node, nic, uplink and
 // local (docs/models/network.md). An optical switch joins each port once: a leaf has one port on
-// it, a spine spine_ports.
+// it, a spine spine_ports. Without `circuits` none is made yet: `weir simulate` makes them for jobs.
 //
 // In a word: leaf-spine:16x16x16 (leaves, GPUs per leaf, spines), fat-tree:8 (ports).
 #pragma once

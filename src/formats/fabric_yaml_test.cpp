@@ -42,6 +42,10 @@ TEST(FabricYaml, ReadsEveryKind) {
   ASSERT_TRUE(optical);
   EXPECT_EQ(optical->circuits.size(), 3U);
   EXPECT_TRUE(optical->circuits[2].is_direct);
+  const auto bare = fabric_in(
+      "fabric: {kind: optical, leaves: 2, gpus_per_leaf: 2, spines: 1, optical_switches: 2}\n");
+  ASSERT_TRUE(bare);
+  EXPECT_TRUE(bare->circuits.empty()) << "none is made yet";
   const auto links = fabric_in(
       "fabric: {kind: links, gpus: [a, b], links: [{from: a, to: s, rate: 1Gbps}, {from: s, to: b, "
       "rate: 1Gbps}]}");

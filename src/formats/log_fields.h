@@ -304,6 +304,40 @@ inline constexpr auto kFields<PowerTableUpdated> = std::tuple{
     Field{"pool", &PowerTableUpdated::pool}, Field{"key", &PowerTableUpdated::key},
     Field{"table", &PowerTableUpdated::table}, Field{"origin", &PowerTableUpdated::origin}};
 template <>
+inline constexpr auto kFields<PoolFabric> =
+    std::tuple{Field{"pool", &PoolFabric::pool},
+               Field{"leaves", &PoolFabric::leaves},
+               Field{"nodes_per_leaf", &PoolFabric::nodes_per_leaf},
+               Field{"spines", &PoolFabric::spines},
+               Field{"links_per_pair", &PoolFabric::links_per_pair},
+               Field{"spine_ports", &PoolFabric::spine_ports}};
+template <>
+inline constexpr auto kFields<KindTraffic> = std::tuple{
+    Field{"model", &KindTraffic::model}, Field{"all_reduce", &KindTraffic::all_reduce},
+    Field{"all_to_all", &KindTraffic::all_to_all}, Field{"all_gather", &KindTraffic::all_gather},
+    Field{"halves_and_doubles", &KindTraffic::halves_and_doubles}};
+template <>
+inline constexpr auto kFields<NetworkTerms> = std::tuple{
+    Field{"fabrics", &NetworkTerms::fabrics}, Field{"placement", &NetworkTerms::placement},
+    Field{"kinds", &NetworkTerms::kinds}, Field{"hash_seed", &NetworkTerms::hash_seed}};
+template <>
+inline constexpr auto kFields<OpticalCircuit> = std::tuple{
+    Field{"switch", &OpticalCircuit::optical_switch}, Field{"leaf", &OpticalCircuit::leaf},
+    Field{"end", &OpticalCircuit::end}, Field{"is_direct", &OpticalCircuit::is_direct, true}};
+template <>
+inline constexpr auto kFields<LinkGrant> = std::tuple{
+    Field{"use", &LinkGrant::use}, Field{"uplinks", &LinkGrant::uplinks, true},
+    Field{"circuits", &LinkGrant::circuits, true}, Field{"shift", &LinkGrant::shift, true}};
+template <>
+inline constexpr auto kFields<NetworkTermsAdopted> =
+    std::tuple{Field{"terms", &NetworkTermsAdopted::terms}};
+template <>
+inline constexpr auto kFields<NetworkConfigured> =
+    std::tuple{Field{"terms", &NetworkConfigured::terms}};
+template <>
+inline constexpr auto kFields<LinksGiven> =
+    std::tuple{Field{"job", &LinksGiven::job}, Field{"links", &LinksGiven::links}};
+template <>
 inline constexpr auto kFields<TenantsAdopted> = std::tuple{Field{"table", &TenantsAdopted::table}};
 template <>
 inline constexpr auto kFields<TenantsChanged> = std::tuple{Field{"table", &TenantsChanged::table}};
@@ -348,7 +382,10 @@ static_assert(knows_all_members<Reason>() && knows_all_members<Shape>() &&
                   knows_all_members<TenantQuota>() && knows_all_members<Tenant>() &&
                   knows_all_members<TenantTable>() && knows_all_members<SupplyParts>() &&
                   knows_all_members<SupplyKind>() && knows_all_members<PoolPower>() &&
-                  knows_all_members<TenantBudget>() && knows_all_members<EnergyTerms>(),
+                  knows_all_members<TenantBudget>() && knows_all_members<EnergyTerms>() &&
+                  knows_all_members<PoolFabric>() && knows_all_members<KindTraffic>() &&
+                  knows_all_members<NetworkTerms>() && knows_all_members<OpticalCircuit>() &&
+                  knows_all_members<LinkGrant>(),
               "the log does not know a member of what records are made of");
 
 }  // namespace weir::formats::log

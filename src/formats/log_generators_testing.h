@@ -108,6 +108,35 @@ inline TenantTable any_tenants() {
   return table;
 }
 
+inline NetworkTerms any_network() {
+  NetworkTerms terms;
+  terms.fabrics = any_vector<PoolFabric>([] {
+    return PoolFabric{any_id<PoolIndex>(),        any_number<std::int32_t>(),
+                      any_number<std::int32_t>(), any_number<std::int32_t>(),
+                      any_number<std::int32_t>(), any_number<std::int32_t>()};
+  });
+  terms.placement =
+      *rc::gen::element(NetworkPlacement::shared, NetworkPlacement::isolated,
+                        NetworkPlacement::isolated_optical, NetworkPlacement::isolated_where_worth);
+  terms.kinds = any_vector<KindTraffic>([] {
+    return KindTraffic{any_text(), any_number<std::int32_t>(), any_number<std::int32_t>(),
+                       any_number<std::int32_t>(), *rc::gen::arbitrary<bool>()};
+  });
+  terms.hash_seed = any_number<std::uint64_t>();
+  return terms;
+}
+inline LinkGrant any_links() {
+  LinkGrant links;
+  links.use = *rc::gen::element(LinkUse::shared, LinkUse::own, LinkUse::circuits);
+  links.uplinks = any_vector<std::int32_t>([] { return any_number<std::int32_t>(); });
+  links.circuits = any_vector<OpticalCircuit>([] {
+    return OpticalCircuit{any_number<std::int32_t>(), any_number<std::int32_t>(),
+                          any_number<std::int32_t>(), *rc::gen::arbitrary<bool>()};
+  });
+  links.shift = Duration{any_number<std::int64_t>()};
+  return links;
+}
+
 // One of the types of events or records, with any values.
 template <class T>
 T any_of_type() {
@@ -124,6 +153,18 @@ inline TenantsAdopted any_of_type() {
 template <>
 inline TenantsChanged any_of_type() {
   return {any_tenants()};
+}
+template <>
+inline NetworkTermsAdopted any_of_type() {
+  return {std::make_shared<const NetworkTerms>(any_network())};
+}
+template <>
+inline NetworkConfigured any_of_type() {
+  return {any_network()};
+}
+template <>
+inline LinksGiven any_of_type() {
+  return {any_id<JobId>(), std::make_shared<const LinkGrant>(any_links())};
 }
 template <>
 inline ClockSet any_of_type() {
@@ -384,7 +425,7 @@ inline TimerFired any_of_type() {
 }
 
 inline Reason any_reason() {
-  const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::budget_spent) + 1);
+  const auto code = *rc::gen::inRange(0, static_cast<int>(ReasonCode::waits_for_links) + 1);
   return Reason{static_cast<ReasonCode>(code), any_number<std::uint64_t>()};
 }
 

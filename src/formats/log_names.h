@@ -88,6 +88,12 @@ inline constexpr std::string_view kTypeName<PowerTableAdopted> = "power_table_ad
 template <>
 inline constexpr std::string_view kTypeName<PowerTableUpdated> = "power_table_updated";
 template <>
+inline constexpr std::string_view kTypeName<NetworkTermsAdopted> = "network_terms_adopted";
+template <>
+inline constexpr std::string_view kTypeName<NetworkConfigured> = "network_configured";
+template <>
+inline constexpr std::string_view kTypeName<LinksGiven> = "links_given";
+template <>
 inline constexpr std::string_view kTypeName<NodesKnown> = "nodes_known";
 
 template <>
@@ -224,6 +230,14 @@ constexpr std::string_view name_of(ReasonCode code) {
       return "over_power_cap";
     case ReasonCode::budget_spent:
       return "budget_spent";
+    case ReasonCode::own_links:
+      return "own_links";
+    case ReasonCode::shares_links:
+      return "shares_links";
+    case ReasonCode::rewired:
+      return "rewired";
+    case ReasonCode::waits_for_links:
+      return "waits_for_links";
   }
   return {};
 }
@@ -276,6 +290,32 @@ constexpr std::string_view name_of(SupplyQuantity quantity) {
       return "price";
     case SupplyQuantity::power_cap:
       return "power_cap";
+  }
+  return {};
+}
+
+constexpr std::string_view name_of(NetworkPlacement placement) {
+  switch (placement) {
+    case NetworkPlacement::shared:
+      return "shared";
+    case NetworkPlacement::isolated:
+      return "isolated";
+    case NetworkPlacement::isolated_optical:
+      return "isolated_optical";
+    case NetworkPlacement::isolated_where_worth:
+      return "isolated_where_worth";
+  }
+  return {};
+}
+
+constexpr std::string_view name_of(LinkUse use) {
+  switch (use) {
+    case LinkUse::shared:
+      return "shared";
+    case LinkUse::own:
+      return "own";
+    case LinkUse::circuits:
+      return "circuits";
   }
   return {};
 }

@@ -153,6 +153,12 @@ bool CircuitWiring::occupy(JobId job, int optical_switch, int leaf, int spine) {
   return false;
 }
 
+bool CircuitWiring::occupy_leaves(JobId job, int optical_switch, int leaf, int other) {
+  if (port(leaf, optical_switch).peer >= 0 || port(other, optical_switch).peer >= 0) return false;
+  join(leaf, other, optical_switch, job);
+  return true;
+}
+
 void CircuitWiring::disconnect(JobId job, int leaf, int spine) {
   for (int colour = 0; colour < switches_; ++colour) {
     const Port here = port(leaf, colour);

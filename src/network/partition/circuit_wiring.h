@@ -49,6 +49,8 @@ class CircuitWiring {
   // Exactly this circuit. False, and nothing changed, when the leaf's port or all of the spine's ports
   // at that switch are in use.
   bool occupy(JobId job, int optical_switch, int leaf, int spine);
+  // The same between two leaves.
+  bool occupy_leaves(JobId job, int optical_switch, int leaf, int other);
   // Takes one circuit of this job between the two away. Requires: there is one.
   void disconnect(JobId job, int leaf, int spine);
   void disconnect_all(JobId job);

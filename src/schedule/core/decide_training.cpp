@@ -2,6 +2,7 @@
 #include "schedule/core/decide_training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "schedule/admit/promises.h"
 #include "schedule/admit/recover.h"
 #include "schedule/energy/priced_options.h"
+#include "schedule/place/network_placement.h"
 
 namespace weir::schedule {
 namespace {
@@ -201,6 +203,22 @@ void TrainingDecision::operator()(const PowerTableUpdated& event) {
       pool->measured_power.contains(event.key) == is_measured)
     return add(EventIgnored{}, {ReasonCode::already_so, 0});
   add(PowerTableAdopted{event.pool, event.key, std::move(table), event.origin},
+      {ReasonCode::as_reported, 0});
+}
+
+void TrainingDecision::operator()(const NetworkConfigured& event) {
+  const NetworkTerms& terms = event.terms;
+  const bool fits_pools =
+      std::all_of(terms.fabrics.begin(), terms.fabrics.end(), [&](const PoolFabric& fabric) {
+        const PoolState* pool = state_.find_pool(fabric.pool);
+        const auto room = std::int64_t{fabric.leaves} * fabric.nodes_per_leaf;
+        return pool != nullptr && std::ssize(pool->pool->nodes) <= room;
+      });
+  if (!fits_pools || !is_well_formed(terms)) return add(EventIgnored{}, {ReasonCode::malformed, 0});
+  const auto& known = state_.network;
+  if (known != nullptr ? *known == terms : terms.fabrics.empty())
+    return add(EventIgnored{}, {ReasonCode::already_so, 0});
+  add(NetworkTermsAdopted{std::make_shared<const NetworkTerms>(terms)},
       {ReasonCode::as_reported, 0});
 }
 
@@ -434,8 +452,9 @@ void TrainingDecision::judge_waiting(const CurveUpdated& event) {
 void TrainingDecision::operator()(const TimerFired&) {
   for (std::size_t i = 0; i < state_.pools.size(); ++i) {
     const PoolState& pool = state_.pools[i];
-    const Allocation allocation = policy_.allocate(view(i));
-    const std::vector<WantedBlock>& wanted = allocation.blocks;
+    Allocation allocation = policy_.allocate(view(i));
+    std::vector<WantedBlock>& wanted = allocation.blocks;
+    std::vector<Record> links = give_links(pool, wanted);
     wake_up_ = std::min(wake_up_, allocation.wake_up);
     // Whoever gives GPUs back does so before others get them.
     std::size_t next = 0;
@@ -451,10 +470,55 @@ void TrainingDecision::operator()(const TimerFired&) {
       (block.size < job.block.size ? records_ : growing).push_back(std::move(record));
     }
     std::move(growing.begin(), growing.end(), std::back_inserter(records_));
+    std::move(links.begin(), links.end(), std::back_inserter(records_));
     set_clocks(wanted);
     for (const EnergyPriceSet& price : allocation.energy_prices)
       add(price, {ReasonCode::as_reported, 0});
   }
+}
+
+std::vector<Record> TrainingDecision::give_links(const PoolState& pool,
+                                                 std::vector<WantedBlock>& wanted) {
+  const auto network = state_.network_of(pool);
+  if (!network) return {};
+  std::vector<NetworkWish> wishes;
+  for (const WantedBlock& want : wanted) {
+    const TrainingJob& job = state_.job(want.job);
+    NetworkWish wish{want.job, job.block, job.links, want.block, {}, 0};
+    const int level = level_of(*job.sizes, want.block.size);
+    if (level != kPaused) {
+      const IterationRate rate = (*job.sizes)[static_cast<std::size_t>(level)].rate;
+      wish.iteration = iteration_of(*state_.network, job.spec->curve.model,
+                                    1e6 / static_cast<double>(rate.value));
+      wish.left_seconds = to_seconds(time_for(job.left_at(now_), rate));
+    }
+    wishes.push_back(std::move(wish));
+  }
+  const auto behind = std::ssize(pool.active) - std::ssize(wishes);
+  const std::vector<NetworkPlace> places =
+      place_on_network(*network, state_.network->placement, pool.closed, wishes, behind);
+  std::vector<Record> given;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const NetworkPlace& place = places[i];
+    wanted[i].block = place.block;
+    if (place.is_held_back) wanted[i] = {wanted[i].job, kNoGpus, {ReasonCode::waits_for_links, 0}};
+    if (place.links == nullptr) continue;
+    if (place.block == wishes[i].present && place.links == wishes[i].links) continue;
+    Reason reason{ReasonCode::own_links, 0};
+    if (place.links->use == LinkUse::shared) {
+      reason = {ReasonCode::shares_links,
+                static_cast<std::uint64_t>(std::llround(std::max(place.slowdown, 0.0) * 1000))};
+    } else if (place.is_rewired) {
+      reason = {ReasonCode::rewired, 0};
+    } else if (place.links->use == LinkUse::own) {
+      reason.detail = place.links->uplinks.size() *
+                      static_cast<std::size_t>(network->leaves_of(place.block).count());
+    } else {
+      reason.detail = place.links->circuits.size();
+    }
+    given.push_back({now_, reason, LinksGiven{wanted[i].job, place.links}});
+  }
+  return given;
 }
 
 // A job whose GPUs have just changed is at the full clock.

@@ -46,6 +46,7 @@ class TrainingDecision {
   void operator()(const SupplyUpdated& event);
   void operator()(const EnergyConfigured& event);
   void operator()(const PowerTableUpdated& event);
+  void operator()(const NetworkConfigured& event);
 
   // What follows once the records of the event are part of the state.
   void follow_up(const Event& event);
@@ -75,6 +76,9 @@ class TrainingDecision {
   void mend(JobId id);
   void record_mended(std::vector<Mended> mended);
   void set_clocks(const std::vector<WantedBlock>& wanted);
+  // Where the pool's network is known: changes what is wanted so that each job can have its links, and
+  // tells which. Empty where it is not known.
+  std::vector<Record> give_links(const PoolState& pool, std::vector<WantedBlock>& wanted);
   std::size_t position_of(PoolIndex pool) const;
   PoolView view(std::size_t pool) const;
 

@@ -104,6 +104,8 @@ class Evolution {
   void operator()(const SupplyAdopted& record) const { train(record); }
   void operator()(const EnergyTermsAdopted& record) const { train(record); }
   void operator()(const PowerTableAdopted& record) const { train(record); }
+  void operator()(const NetworkTermsAdopted& record) const { train(record); }
+  void operator()(const LinksGiven& record) const { train(record); }
 
   void operator()(const ClockStepSeen&) const {}
   void operator()(const EventIgnored&) const {}

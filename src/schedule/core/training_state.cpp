@@ -145,6 +145,17 @@ const PoolState* TrainingState::find_pool(PoolIndex pool) const {
   return const_cast<TrainingState*>(this)->find_pool(pool);
 }
 
+std::optional<PoolNetwork> TrainingState::network_of(const PoolState& pool) const {
+  if (network == nullptr) return std::nullopt;
+  for (const PoolFabric& fabric : network->fabrics) {
+    if (fabric.pool != pool.pool->id) continue;
+    const auto room = std::int64_t{fabric.leaves} * fabric.nodes_per_leaf;
+    if (room < std::ssize(pool.pool->nodes)) return std::nullopt;
+    return PoolNetwork{fabric, pool.pool->stride, network->hash_seed};
+  }
+  return std::nullopt;
+}
+
 TrainingState TrainingState::fork() {
   TrainingState copy;
   copy.rescale_cost = rescale_cost;
@@ -153,6 +164,7 @@ TrainingState TrainingState::fork() {
   copy.jobs = jobs.fork();
   copy.tenants = tenants;
   copy.energy = energy;
+  copy.network = network;
   return copy;
 }
 
@@ -332,6 +344,7 @@ void evolve(TrainingState& state, Time at, const Reason&, const JobResized& reco
   count_usage(
       state, pool_for(state, job), job, at,
       static_cast<std::int32_t>(record.block.size) - static_cast<std::int32_t>(job.block.size));
+  if (job.block != record.block) job.links = nullptr;
   job.block = record.block;
   job.clock_permille = kFullClock;
   job.clocked_millionths = kAllMillionths;
@@ -492,6 +505,20 @@ void evolve(TrainingState& state, Time at, const Reason&, const PowerTableAdopte
   } else {
     pool.measured_power.erase(record.key);
   }
+}
+
+// Links of another fabric are none of this one.
+void evolve(TrainingState& state, Time, const Reason&, const NetworkTermsAdopted& record) {
+  state.network = record.terms->fabrics.empty() ? nullptr : record.terms;
+  for (const PoolState& pool : state.pools) {
+    for (const JobId id : pool.active) {
+      if (state.job(id).links != nullptr) write(state, id).links = nullptr;
+    }
+  }
+}
+
+void evolve(TrainingState& state, Time, const Reason&, const LinksGiven& record) {
+  write(state, record.job).links = record.links;
 }
 
 void evolve(TrainingState& state, Time at, const Reason& reason, const JobReleased& record) {

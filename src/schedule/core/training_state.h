@@ -20,6 +20,7 @@
 #include "domain/cluster.h"
 #include "domain/energy_terms.h"
 #include "domain/ids.h"
+#include "domain/network_terms.h"
 #include "domain/power_table.h"
 #include "domain/record.h"
 #include "domain/supply_kind.h"
@@ -30,6 +31,7 @@
 #include "schedule/admit/size_table.h"
 #include "schedule/paged_table.h"
 #include "schedule/place/block_map.h"
+#include "schedule/place/pool_network.h"
 #include "schedule/share/decayed_usage.h"
 
 namespace weir::schedule {
@@ -82,6 +84,8 @@ struct TrainingJob {
   std::int32_t clock_permille = kFullClock;     // of its GPUs
   std::int64_t clocked_millionths = 1'000'000;  // of its rate, at that clock
   EnergyUse energy;                             // until EnergyAccount::since; modelled
+  // What it may use between its leaves, where its block has several and the fabric is known.
+  std::shared_ptr<const LinkGrant> links;
 
   // Its timeline is kept, whether or not its user has been given the promise yet.
   bool is_promised() const { return phase == TrainingPhase::promised; }
@@ -183,6 +187,7 @@ struct TrainingState {
   PagedTable<TrainingJob> jobs;  // by position_of(JobId)
   std::shared_ptr<const TenantTable> tenants;  // null: nobody has a share
   EnergyAccount energy;
+  std::shared_ptr<const NetworkTerms> network;  // null: nobody asks
 
   bool is_enabled() const { return !pools.empty(); }
   static std::size_t position_of(JobId job) { return job.value - 1; }
@@ -193,6 +198,9 @@ struct TrainingState {
   const PoolState& pool_of(const TrainingJob& job) const;
   PoolState* find_pool(PoolIndex pool);
   const PoolState* find_pool(PoolIndex pool) const;
+
+  // What joins the pool's nodes; nothing when that is not known, or the pool has outgrown it.
+  std::optional<PoolNetwork> network_of(const PoolState& pool) const;
 
   TrainingState fork();
 };
@@ -245,5 +253,7 @@ void evolve(TrainingState& state, Time at, const Reason& reason, const EnergyPri
 void evolve(TrainingState& state, Time at, const Reason& reason, const SupplyAdopted& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const EnergyTermsAdopted& record);
 void evolve(TrainingState& state, Time at, const Reason& reason, const PowerTableAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const NetworkTermsAdopted& record);
+void evolve(TrainingState& state, Time at, const Reason& reason, const LinksGiven& record);
 
 }  // namespace weir::schedule
