@@ -23,6 +23,10 @@ void ModelledEngine::advance(Run& run, Time now) {
   if (!run.block.is_none() && now > from) {
     const Work done = run.rate * (now - from);
     run.left = done < run.left ? run.left - done : Work{};
+    if (run.network_millionths != kAllMillionths)
+      run.lost_to_network += Duration{
+          static_cast<std::int64_t>(static_cast<WideInteger>((now - from).count()) *
+                                    (kAllMillionths - run.network_millionths) / kAllMillionths)};
   }
   run.since = now;
 }
@@ -53,6 +57,8 @@ void ModelledEngine::resize(Time now, PoolIndex pool, const JobResized& change) 
   const bool is_known = !known_groups_.insert(group).second;
   run.ready = now + (is_known ? cost_.known(change.block.size) : cost_.full(change.block.size));
   run.clocked_millionths = kAllMillionths;
+  run.network_millionths = kAllMillionths;
+  run.will_report = false;
   queue_.push({run.ready, change.job, false, run.generation});
   set_pace(now, change.job, run);
   plan_report(change.job, run, run.ready);
@@ -65,18 +71,38 @@ void ModelledEngine::set_clock(Time now, const ClockSet& change) {
   if (!run.block.is_none()) set_pace(now, change.job, run);
 }
 
+void ModelledEngine::set_network(Time now, JobId job, std::int64_t millionths) {
+  Run& run = runs_[job.value];
+  if (run.is_over || run.block.is_none() || run.network_millionths == millionths) return;
+  advance(run, now);
+  run.network_millionths = millionths;
+  set_pace(now, job, run);
+  if (!run.will_report) plan_report(job, run, std::max(now, run.ready));
+}
+
+void ModelledEngine::pause(Time now, JobId job, Duration time) {
+  Run& run = runs_[job.value];
+  if (run.is_over || run.block.is_none()) return;
+  advance(run, now);
+  run.ready = std::max(now, run.ready) + time;
+  run.lost_to_network += time;
+  set_pace(now, job, run);
+}
+
 // From now on, or from when its ranks are ready.
 void ModelledEngine::set_pace(Time now, JobId job, Run& run) {
   const IterationRate full = run.curve.rate_at(static_cast<std::int32_t>(run.block.size));
   run.rate = IterationRate{clocked(full, run.clocked_millionths).value * run.speed_permille / 1000};
+  if (run.network_millionths != kAllMillionths)
+    run.rate = clocked(run.rate, run.network_millionths);
   ++run.pace;
   if (run.rate.value <= 0) return;
   const Time end = std::max(now, run.ready) + time_for(run.left, run.rate);
   queue_.push({end, job, true, run.generation, false, run.pace});
 }
 
-void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
-  if (run.speed_permille == 1000) return;
+void ModelledEngine::plan_report(JobId job, Run& run, Time after) {
+  if (run.speed_permille == 1000 && run.network_millionths == kAllMillionths) return;
   constexpr Duration kAtLeast = from_seconds(10);
   constexpr Duration kAtTheEnd = from_seconds(1);
   const std::int64_t full =
@@ -90,6 +116,7 @@ void ModelledEngine::plan_report(JobId job, const Run& run, Time after) {
   const Duration until_next =
       std::min(std::max(kAtLeast, time_for(worth_telling, drift)), std::max(kAtTheEnd, until_half));
   queue_.push({after + until_next, job, false, run.generation, true});
+  run.will_report = true;
 }
 
 bool ModelledEngine::is_current(const Happening& happening) const {
@@ -111,7 +138,10 @@ ModelledEngine::Happening ModelledEngine::take_next() {
     advance(run, next.at);
     run.is_over = true;
   }
-  if (next.is_progress) plan_report(next.job, run, next.at);
+  if (next.is_progress) {
+    run.will_report = false;
+    plan_report(next.job, run, next.at);
+  }
   return next;
 }
 

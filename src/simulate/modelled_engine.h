@@ -39,6 +39,10 @@ class ModelledEngine {
   void resize(Time now, PoolIndex pool, const JobResized& change);
   // Its GPUs run at another clock; that costs nothing.
   void set_clock(Time now, const ClockSet& change);
+  // Its network gives it that much of its rate from now on.
+  void set_network(Time now, JobId job, std::int64_t millionths);
+  // Its circuits are being moved: it makes no progress for so long.
+  void pause(Time now, JobId job, Duration time);
   // Its ranks are gone: it has done what it last saved. A change is to follow.
   void fall_back(Time now, JobId job);
 
@@ -59,6 +63,8 @@ class ModelledEngine {
   std::int64_t rescales() const { return rescales_; }
   // GPU-time handed out so far to jobs, in GPU-nanoseconds, of changes made until now.
   WideInteger gpu_time() const { return gpu_time_; }
+  // Time that the job lost to its network until it changed last or ended.
+  Duration lost_to_network(JobId job) const { return runs_[job.value].lost_to_network; }
   std::int64_t rescales_of(JobId job) const { return runs_[job.value].rescales; }
 
  private:
@@ -73,9 +79,12 @@ class ModelledEngine {
     std::int64_t speed_permille = 1000;
     std::int64_t rescales = 0;
     std::int64_t clocked_millionths = kAllMillionths;
+    std::int64_t network_millionths = kAllMillionths;
+    Duration lost_to_network{0};
     std::uint32_t generation = 0;
     std::uint32_t pace = 0;
     bool is_over = false;
+    bool will_report = false;  // a report of its progress is planned
     bool in_one_piece = false;
   };
   struct Later {
@@ -87,7 +96,7 @@ class ModelledEngine {
   };
   void advance(Run& run, Time now);
   void set_pace(Time now, JobId job, Run& run);
-  void plan_report(JobId job, const Run& run, Time after);
+  void plan_report(JobId job, Run& run, Time after);
   bool is_current(const Happening& happening) const;
 
   schedule::RescaleCost cost_;

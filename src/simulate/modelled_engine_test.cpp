@@ -120,6 +120,48 @@ TEST_F(Engine, AJobSlowerThanItsCurveTakesLonger) {
   EXPECT_EQ(finish(), second(105));
 }
 
+TEST_F(Engine, ASlowNetworkCostsWhatItTakes) {
+  give(0, {0, 1});  // ready at 5 s
+  engine.set_network(second(5), kJob, 500'000);
+  EXPECT_EQ(done(25), 100) << "half of 10 a second";
+  engine.set_network(second(25), kJob, 1'000'000);
+  EXPECT_EQ(finish(), second(115)) << "900 more at 10 a second";
+  EXPECT_EQ(engine.lost_to_network(kJob), from_seconds(10)) << "half of 20 s";
+}
+
+TEST_F(Engine, OtherGpusBeginWithAllOfTheNetwork) {
+  give(0, {0, 1});
+  engine.set_network(second(5), kJob, 500'000);
+  give(25, {2, 1});  // ready at 30 s
+  EXPECT_EQ(finish(), second(120));
+}
+
+TEST_F(Engine, AJobThatItsNetworkSlowsReportsItsProgressOnce) {
+  give(0, {0, 1});
+  engine.set_network(second(5), kJob, 900'000);
+  engine.set_network(second(6), kJob, 800'000);
+  engine.set_network(second(7), kJob, 900'000);
+  int reports = 0;
+  Time last = second(0);
+  while (engine.next_at() != Time::max()) {
+    const auto happening = engine.take_next();
+    if (happening.is_finish) break;
+    if (!happening.is_progress) continue;
+    EXPECT_GT(happening.at, last) << "one chain of reports, not several";
+    last = happening.at;
+    ++reports;
+  }
+  EXPECT_GT(reports, 1);
+}
+
+TEST_F(Engine, RewiringIsAPause) {
+  give(0, {0, 1});
+  engine.pause(second(15), kJob, from_seconds(3));
+  EXPECT_EQ(done(18), 100);
+  EXPECT_EQ(finish(), second(108));
+  EXPECT_EQ(engine.lost_to_network(kJob), from_seconds(3));
+}
+
 TEST_F(Engine, NobodyDoesMoreThanTheirWork) {
   give(0, {0, 1});
   EXPECT_EQ(done(100'000), 1000);

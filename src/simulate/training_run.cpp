@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "schedule/place/policies.h"
 #include "schedule/policies/training_policies.h"
 #include "simulate/modelled_engine.h"
+#include "simulate/network_speeds.h"
 
 namespace weir::simulate {
 namespace {
@@ -60,6 +62,12 @@ class TrainingRun {
     if (!config.tenants.empty()) tell(TenantsChanged{config.tenants});
     if (config.energy) meter_.emplace(meter(*config.energy));
     if (config.energy && !config.energy->forecasts.empty()) hear_of_supply();
+    if (config.network) {
+      outcome_.network.emplace();
+      outcome_.network->placement = config.network->placement;
+      network_.emplace(config.network->window);
+      if (!config.network->terms.fabrics.empty()) tell(NetworkConfigured{config.network->terms});
+    }
   }
 
   TrainingOutcome run() {
@@ -86,6 +94,7 @@ class TrainingRun {
       ++outcome_.decisions;
       wake_up_ = core_.wake_up();
       if (will_never_go_on()) break;
+      if (std::exchange(has_other_traffic_, false)) follow_network();
       if (config_.after_decision) config_.after_decision(core_.state().training, now_);
     }
     outcome_.makespan = now_ - start;
@@ -327,6 +336,7 @@ class TrainingRun {
     TrainingJobOutcome& job = outcome_of(record.job);
     if (!job.started && !record.block.is_none()) job.started = now_;
     count_gpu_time(record.job, record.block.size);
+    has_other_traffic_ = network_.has_value();
     if (meter_) {
       const auto& held = core_.state().training.job(record.job);
       meter_->hold(now_, pool_position(held.pool), record.job, held.spec->curve, record.block);
@@ -339,8 +349,31 @@ class TrainingRun {
     }
   }
 
+  void obey(const LinksGiven& record) {
+    has_other_traffic_ = true;
+    if (record.links->use == LinkUse::shared) {
+      ++outcome_.network->shared_grants;
+      return;
+    }
+    if (reason_.code == ReasonCode::rewired) {
+      ++outcome_.network->rewirings;
+    } else {
+      ++outcome_.network->own_grants;
+    }
+    if (record.links->use == LinkUse::circuits)
+      engine_.pause(now_, record.job, config_.network->rewiring);
+  }
+
+  // Jobs run as their network lets them from now on.
+  void follow_network() {
+    for (const NetworkSpeed& speed : network_->follow(core_.state().training))
+      engine_.set_network(now_, speed.job, speed.millionths);
+  }
+
   void obey(const JobReleased& record) {
     count_gpu_time(record.job, 0);
+    has_other_traffic_ = network_.has_value();
+    if (network_) lost_to_network_[record.job] = engine_.lost_to_network(record.job);
     if (meter_) meter_->release(now_, record.job);
   }
   void obey(const ClockSet& record) {
@@ -393,8 +426,42 @@ class TrainingRun {
       outcome_.total_completion_seconds += to_seconds(*job.finished - job.submitted);
     }
     tally_tenants();
+    tally_network();
     outcome_.rescales = engine_.rescales();
     outcome_.gpu_seconds = static_cast<double>(engine_.gpu_time()) / 1e9;
+  }
+
+  void tally_network() {
+    if (!network_) return;
+    outcome_.network->windows = network_->windows();
+    std::map<std::int32_t, SizeTimes> by_size;
+    std::map<std::int32_t, double> unhindered;
+    for (const auto& [id, lost] : lost_to_network_) {
+      const std::size_t row = trace_row_[id.value];
+      const TrainingJobOutcome& job = outcome_.by_job[row];
+      if (!job.finished || !job.started) continue;
+      for (const std::int32_t gpus : {std::int32_t{0}, workload_.jobs[row].spec.asked_gpus}) {
+        SizeTimes& times = by_size[gpus];
+        times.gpus = gpus;
+        ++times.jobs;
+        times.completion += to_seconds(*job.finished - job.submitted);
+        times.wait += to_seconds(*job.started - job.submitted);
+        times.run += to_seconds(*job.finished - *job.started);
+        unhindered[gpus] += to_seconds(*job.finished - *job.started - lost);
+      }
+    }
+    for (auto& [gpus, times] : by_size) {
+      const auto jobs = static_cast<double>(times.jobs);
+      if (unhindered[gpus] > 0) times.slowdown = times.run / unhindered[gpus];
+      times.completion /= jobs;
+      times.wait /= jobs;
+      times.run /= jobs;
+      if (gpus == 0) {
+        outcome_.network->all = times;
+      } else {
+        outcome_.network->by_size.push_back(times);
+      }
+    }
   }
 
   void tally_tenants() {
@@ -448,6 +515,9 @@ class TrainingRun {
   std::int64_t busy_jobs_ = 0;        // those with GPUs
   Time quiet_since_;                  // nobody has had GPUs since
   std::optional<EnergyMeter> meter_;
+  std::optional<NetworkSpeeds> network_;
+  std::map<JobId, Duration> lost_to_network_;  // of jobs that are over
+  bool has_other_traffic_ = false;             // since it was played
   Time now_;
   Time wake_up_ = Time::max();
   Time next_supply_ = Time::max();  // when the scheduler hears of it

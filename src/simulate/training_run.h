@@ -15,9 +15,11 @@
 #include "domain/energy_terms.h"
 #include "domain/event.h"
 #include "domain/forecast_book.h"
+#include "domain/network_terms.h"
 #include "domain/record.h"
 #include "domain/tenants.h"
 #include "domain/training.h"
+#include "network/partition/optical_clos.h"
 #include "schedule/policies/training_policy.h"
 #include "simulate/energy_meter.h"
 #include "simulate/node_failures.h"
@@ -50,6 +52,14 @@ struct EnergySetup {
   EnergyTerms terms;  // without `pools`: they follow from the books
 };
 
+// What joins the nodes, what jobs send over it, and how they share it.
+struct NetworkSetup {
+  std::string placement = "ideal";  // for reports
+  NetworkTerms terms;               // without fabrics: a network without limits
+  int window = 5;                   // iterations that are played of jobs that meet
+  Duration rewiring = network::RewiringTimes{}.pause();
+};
+
 struct TrainingRunConfig {
   std::string policy = "weir";
   schedule::TrainingConfig training;
@@ -65,6 +75,7 @@ struct TrainingRunConfig {
   std::optional<schedule::RescaleCost> planned_cost;
   std::optional<schedule::RescaleCost> real_cost;
   std::optional<EnergySetup> energy;
+  std::optional<NetworkSetup> network;
   // Each record, as it is made.
   std::function<void(const Record&)> on_record;
   // The state after each decision.
@@ -98,6 +109,26 @@ struct TenantOutcome {
   double total_wait_seconds = 0;  // from submission to the first GPU, of jobs that ran
 };
 
+// Means of jobs that asked for so many GPUs and finished, in seconds.
+struct SizeTimes {
+  std::int32_t gpus = 0;
+  std::int64_t jobs = 0;
+  double completion = 0;
+  double wait = 0;      // until the first GPU
+  double run = 0;       // from there to the finish
+  double slowdown = 1;  // run over what it would have been without what the network took
+};
+
+struct NetworkOutcome {
+  std::string placement;
+  std::vector<SizeTimes> by_size;  // ascending
+  SizeTimes all;                   // gpus: 0
+  std::int64_t own_grants = 0;     // how often a job got links of its own
+  std::int64_t shared_grants = 0;
+  std::int64_t rewirings = 0;  // how often circuits of a running job moved
+  std::int64_t windows = 0;    // played
+};
+
 struct TrainingOutcome {
   std::string policy;
   bool makes_promises = false;
@@ -122,6 +153,7 @@ struct TrainingOutcome {
   std::vector<TrainingJobOutcome> by_job;
   std::vector<TenantOutcome> by_tenant;  // where there are tenants
   std::optional<EnergyOutcome> energy;
+  std::optional<NetworkOutcome> network;
 };
 
 // What each job of the workload really does, in permille of its curve: by row, the same under every

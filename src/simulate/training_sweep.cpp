@@ -9,9 +9,17 @@
 
 namespace weir::simulate {
 
+std::size_t runs_of(const TrainingSweepConfig& config, std::size_t workloads) {
+  return workloads * config.policies.size() * std::max<std::size_t>(1, config.networks.size()) *
+         std::max<std::size_t>(1, config.seeds.size());
+}
+
 SweepPlace place_of(const TrainingSweepConfig& config, std::size_t run) {
   const std::size_t seeds = std::max<std::size_t>(1, config.seeds.size());
-  SweepPlace place{run / seeds / config.policies.size(), run / seeds % config.policies.size(), {}};
+  const std::size_t networks = std::max<std::size_t>(1, config.networks.size());
+  const std::size_t chosen = run / seeds / networks;  // workload and policy
+  SweepPlace place{chosen / config.policies.size(), chosen % config.policies.size(), {}};
+  place.network = run / seeds % networks;
   if (!config.seeds.empty()) place.seed = config.seeds[run % seeds];
   return place;
 }
@@ -23,6 +31,7 @@ TrainingRunConfig run_config(const TrainingSweepConfig& config, const SweepPlace
   run.speeds = config.speeds;
   if (run.policy == "weir") run.tenants = config.tenants;
   if (!config.energy.empty()) run.energy = config.energy[place.workload];
+  if (!config.networks.empty()) run.network = config.networks[place.network];
   run.failures = config.failures;
   run.checkpoint_every = config.checkpoint_every;
   run.planned_cost = config.planned_cost;
@@ -36,8 +45,7 @@ std::vector<TrainingSweepRun> sweep_training(const Cluster& cluster,
                                              const std::vector<CurveBook>& curves,
                                              const TrainingSweepConfig& config,
                                              ProgressSink& progress) {
-  std::vector<TrainingSweepRun> runs(workloads.size() * config.policies.size() *
-                                     std::max<std::size_t>(1, config.seeds.size()));
+  std::vector<TrainingSweepRun> runs(runs_of(config, workloads.size()));
   std::atomic<std::uint64_t> done{0};
   parallel_for(runs.size(), config.threads, [&](std::size_t i) {
     const SweepPlace place = place_of(config, i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many training runs at once: every combination of workload, policy and seed, spread over threads.
-// Each run is single-threaded and deterministic; results come back in the order workload, policy,
-// seed whatever the number of threads.
+// Many training runs at once: every combination of workload, policy, network and seed, spread over
+// threads. Each run is single-threaded and deterministic; results come back in the order workload,
+// policy, network, seed whatever the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct TrainingSweepConfig {
   JobSpeeds speeds;
   TenantTable
       tenants;  // who shares the cluster under weir, which alone gives shares; empty: nobody
-  std::vector<EnergySetup> energy;  // of each workload; empty: nobody asks
+  std::vector<EnergySetup> energy;     // of each workload; empty: nobody asks
+  std::vector<NetworkSetup> networks;  // each is played; empty: nobody asks
   NodeFailures failures;
   Duration checkpoint_every{0};
   std::optional<schedule::RescaleCost> planned_cost;
@@ -46,7 +47,9 @@ struct SweepPlace {
   std::size_t workload = 0;
   std::size_t policy = 0;
   std::optional<std::uint64_t> seed;
+  std::size_t network = 0;
 };
+std::size_t runs_of(const TrainingSweepConfig& config, std::size_t workloads);
 SweepPlace place_of(const TrainingSweepConfig& config, std::size_t run);
 
 // What that combination plays with.
