@@ -149,5 +149,16 @@ expect 'a fabric in two parts' '2 of 6 GPUs that gpu 0 cannot reach' -- network 
 printf '%s\n' 'fabric:' '  kind: torus' >torus.yaml
 expect 'an unknown kind of fabric' 'torus.yaml:2: kind is "torus", expected one of leaf-spine' -- network simulate --fabric torus.yaml --report report.html
 expect 'a job larger than the fabric' '--ranks is "9", expected 2 to 8' -- network simulate --fabric leaf-spine:2x4x4 --ranks 9 --report report.html
+mkdir -p speeds; printf '%s\n' 'global_batch_size,1,2,64' '8,1,2,40' >speeds/a.csv
+printf '%s\n' 'jobs:' '  - {name: giant, model: a, batch: 8, iterations: 10, submit: 0s, gpus: 64, rigid: true}' >giant.yaml
+on_fabric() { arguments=(simulate --cluster 4x8xA100 --jobs giant.yaml --curves speeds --report report.html "$@"); }
+on_fabric --fabric leaf-spine:4x8x8
+expect 'a training job larger than the fabric' 'giant.yaml: gpus of giant is "64", expected at most 32' -- "${arguments[@]}"
+on_fabric --fabric leaf-spine:3x8x8
+expect 'nodes without a leaf' 'leaves is "3 x 1 nodes", expected room for the 4 nodes' -- "${arguments[@]}"
+on_fabric --fabric circuits.yaml --placement isolated-optical
+expect 'a circuit used twice by the scheduler' 'circuits.yaml:8: circuit is "leaf 1 used 2 times on switch 0"' -- "${arguments[@]}"
+on_fabric --placement isolated
+expect 'a placement without a fabric' '--placement' '--fabric beside it' -- "${arguments[@]}"
 
 [[ $failures -eq 0 ]] || { echo "bad_input: $failures failed" >&2; exit 1; }

@@ -16,6 +16,7 @@
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/log_commands.h"
+#include "cli/network_options.h"
 #include "cli/network_partition_command.h"
 #include "cli/network_simulate_command.h"
 #include "cli/network_study_commands.h"
@@ -233,6 +234,8 @@ CommandSpec simulate_spec() {
   spec.options.insert(at("threads"), rules.begin(), rules.end());
   const std::vector<OptionSpec> energy = energy_options();
   spec.options.insert(at("threads"), energy.begin(), energy.end());
+  const std::vector<OptionSpec> network = network_options();
+  spec.options.insert(at("threads"), network.begin(), network.end());
   const std::vector<OptionSpec> published = published_options();
   spec.options.insert(at("threads"), published.begin(), published.end());
   return spec;

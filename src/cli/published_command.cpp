@@ -62,7 +62,7 @@ Diagnostics check_published_options(const OptionValues& options) {
                              "reserve",        "node-mtbf",   "node-repair", "checkpoint-every",
                              "failure-seed",   "supply",      "supply-from", "budget",
                              "energy-price",   "when-spent",  "power-cap",   "forecast",
-                             "tenant-budgets"}) {
+                             "tenant-budgets", "fabric",      "placement",   "traffic"}) {
     if (options.is_given(option))
       must(option, {}, "to be left out with --as-published, which has rules of its own");
   }

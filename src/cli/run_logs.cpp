@@ -14,7 +14,7 @@ std::vector<std::filesystem::path> log_paths(const std::filesystem::path& path,
                                              const std::vector<TrainingWorkload>& workloads,
                                              const simulate::TrainingSweepConfig& config) {
   const std::size_t seeds = std::max<std::size_t>(1, config.seeds.size());
-  const std::size_t runs = workloads.size() * config.policies.size() * seeds;
+  const std::size_t runs = simulate::runs_of(config, workloads.size());
   if (runs == 1) return {path};
   std::vector<std::filesystem::path> paths;
   for (std::size_t run = 0; run < runs; ++run) {
@@ -22,6 +22,7 @@ std::vector<std::filesystem::path> log_paths(const std::filesystem::path& path,
     std::string name = path.stem().string();
     if (workloads.size() > 1) name += "." + workloads[place.workload].name;
     name += "." + config.policies[place.policy];
+    if (config.networks.size() > 1) name += "." + config.networks[place.network].placement;
     if (seeds > 1) name += "." + std::to_string(*place.seed);
     paths.push_back(path.parent_path() / (name + path.extension().string()));
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/energy_options.h"
+#include "cli/network_options.h"
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/published_command.h"
@@ -20,6 +21,7 @@
 #include "cli/version.h"
 #include "formats/reserve_text.h"
 #include "formats/tenants_yaml.h"
+#include "report/network_times.h"
 #include "report/text_table.h"
 #include "report/training_output.h"
 #include "report/training_report.h"
@@ -57,7 +59,10 @@ constexpr std::array kOnlyWithJobs = {"from-log",
                                       "tenant-budgets",
                                       "energy-price",
                                       "when-spent",
-                                      "power-cap"};
+                                      "power-cap",
+                                      "fabric",
+                                      "placement",
+                                      "traffic"};
 constexpr std::array kOnlyWithTasks = {"nodes", "tasks",      "protocol", "load",
                                        "queue", "node-order", "workload", "bound"};
 
@@ -68,7 +73,10 @@ std::vector<std::string> chosen_training_policies(const OptionValues& options) {
 }
 
 void check_outputs(const OptionValues& options, Diagnostics& mistakes) {
-  const auto inputs = training_input_paths(options);
+  auto inputs = training_input_paths(options);
+  if (options.has("traffic")) inputs.emplace_back(options.text("traffic"));
+  if (options.has("fabric"))
+    inputs.insert(inputs.end(), options.texts("fabric").begin(), options.texts("fabric").end());
   std::vector<std::string> seen;
   for (const char* output : {"csv", "report", "log"}) {
     if (!options.has(output)) continue;
@@ -120,6 +128,7 @@ Diagnostics check_training_options(const OptionValues& options) {
   check_tenants(options, chosen_training_policies(options), mistakes);
   check_parts_of_weir(options, chosen_training_policies(options), mistakes);
   check_energy(options, mistakes);
+  check_network(options, mistakes);
   check_outputs(options, mistakes);
   return mistakes;
 }
@@ -217,7 +226,10 @@ Result<std::string> text_of(const OptionValues& options,
     text += report::to_text(table) + "\n";
   for (const report::Table& table : report::energy_tables(summaries, energy.unit))
     text += report::to_text(table) + "\n";
+  const auto networks = report::network_tables(summaries);
+  for (const report::Table& table : networks) text += report::to_text(table) + "\n";
   text += report::training_legend();
+  if (!networks.empty()) text += report::network_legend();
   if (!energy.by_workload.empty()) text += report::energy_legend();
   for (const std::string& note : energy.notes) text += fmt::format("Note: {}.\n", note);
   if (!tenants.empty()) text += report::tenant_legend();
@@ -282,6 +294,9 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
   const auto energy = read_energy(options, setup->curves, setup->workloads);
   if (!energy) return tl::unexpected(energy.error());
   config.energy = energy->by_workload;
+  auto networks = read_networks(options, *setup);
+  if (!networks) return tl::unexpected(std::move(networks.error()));
+  config.networks = std::move(*networks);
   Recordings recordings;
   if (options.has("log"))
     recordings.logs.emplace(

@@ -77,6 +77,23 @@ Json to_json(const TrainingSummary& run) {
       json["energy"]["tenants"].push_back(
           {{"name", tenant.name}, {"units", tenant.units}, {"budget", tenant.budget}});
   }
+  if (run.network) {
+    json["placement"] = run.network->placement;
+    Json network = {{"own_grants", run.network->own_grants},
+                    {"shared_grants", run.network->shared_grants},
+                    {"rewirings", run.network->rewirings},
+                    {"windows", run.network->windows},
+                    {"slowdown", ten_thousandths(run.network->all.slowdown)}};
+    for (const simulate::SizeTimes& times : run.network->by_size) {
+      network["by_size"].push_back({{"gpus", times.gpus},
+                                    {"jobs", times.jobs},
+                                    {"mean_jct_s", ten_thousandths(times.completion)},
+                                    {"mean_run_s", ten_thousandths(times.run)},
+                                    {"mean_wait_s", ten_thousandths(times.wait)},
+                                    {"slowdown", ten_thousandths(times.slowdown)}});
+    }
+    json["network"] = std::move(network);
+  }
   if (run.seconds) json["timing"] = {{"seconds", *run.seconds}};
   return json;
 }
@@ -134,12 +151,16 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
     json.erase("timing");
     json.erase("tenants");
     json.erase("energy");
+    json.erase("network");
+    json.erase("placement");
     json.erase("cluster");
     json.erase("seed");
     return json;
   };
   const Json headings = columns_of(TrainingSummary{});
   for (const auto& [column, value] : headings.items()) csv.cell(column);
+  const bool has_networks = any([](const TrainingSummary& run) { return run.network.has_value(); });
+  if (has_networks) csv.cell("placement");
   if (has_clusters) csv.cell("cluster");
   if (has_seeds) csv.cell("seed");
   if (has_seconds) csv.cell("seconds");
@@ -147,6 +168,7 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
   for (const TrainingSummary& summary : summaries) {
     const Json row = columns_of(summary);
     for (const auto& [column, value] : row.items()) csv.cell(cell_text(value));
+    if (has_networks) csv.cell(summary.network ? summary.network->placement : "");
     if (has_clusters) csv.cell(summary.cluster);
     if (has_seeds) csv.cell(summary.seed ? fmt::format("{}", *summary.seed) : "");
     if (has_seconds) csv.cell(summary.seconds ? fmt::format("{}", *summary.seconds) : "");

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "report/gantt.h"
+#include "report/network_times.h"
 #include "report/report_data.h"
 #include "report/share_curve.h"
 #include "report/shown_run_json.h"
@@ -41,7 +43,8 @@ std::vector<TrainingRuns> by_trace(TrainingRuns runs) {
 
 // Whose run it is, told apart from those with other seeds.
 std::string label_of(const TrainingSweepRun& run) {
-  return run.outcome.policy + (run.seed ? fmt::format(", seed {}", *run.seed) : "");
+  return run.outcome.policy + (run.outcome.network ? ", " + run.outcome.network->placement : "") +
+         (run.seed ? fmt::format(", seed {}", *run.seed) : "");
 }
 
 std::string met_figure(std::span<const TrainingRuns> traces,
@@ -140,6 +143,39 @@ std::string slack_figure(const TrainingRuns& runs) {
                 to_svg(plot), table);
 }
 
+// Means by the GPUs that jobs asked for; nothing without a network.
+std::string network_figure(const TrainingRuns& runs) {
+  std::set<std::int32_t> sizes;
+  for (const TrainingSweepRun& run : runs) {
+    if (!run.outcome.network) continue;
+    for (const auto& times : run.outcome.network->by_size) sizes.insert(times.gpus);
+  }
+  if (sizes.empty()) return {};
+  BarPlot plot{"Mean completion time by size, " + runs.front().workload, "hours", {}, {}, 2};
+  for (const std::int32_t gpus : sizes) plot.groups.push_back(fmt::format("{} GPUs", gpus));
+  for (std::size_t p = 0; p < runs.size(); ++p) {
+    BarSeries series{label_of(runs[p]), p, {}};
+    for (const std::int32_t gpus : sizes) {
+      std::optional<Bar> bar;
+      if (runs[p].outcome.network) {
+        for (const auto& times : runs[p].outcome.network->by_size) {
+          const double hours = times.completion / 3600;
+          if (times.gpus == gpus) bar = Bar{hours, hours, hours};
+        }
+      }
+      series.bars.push_back(bar);
+    }
+    plot.series.push_back(std::move(series));
+  }
+  std::vector<TrainingSummary> summaries;
+  for (const TrainingSweepRun& run : runs) summaries.push_back(summarise(run));
+  const auto tables = network_tables(summaries);
+  return figure("Completion time by size: " + runs.front().workload,
+                "Mean time from submission to finish, by the GPUs that jobs asked for. Small jobs "
+                "seldom leave their leaf; look at the large ones. Shorter is better.",
+                to_svg(plot), tables.front());
+}
+
 std::string name_of(const TrainingSweepRun& run) {
   return fmt::format("{}, {}", label_of(run), run.workload);
 }
@@ -211,7 +247,8 @@ std::string training_report(const ReportHeader& header, TrainingRuns runs,
       content += shown_figures(*shown, name_of(run), run.gpus);
     }
     for (const TrainingRuns& trace : traces) {
-      const std::string figures = completion_figure(trace) + slack_figure(trace);
+      const std::string figures =
+          network_figure(trace) + completion_figure(trace) + slack_figure(trace);
       content +=
           traces.size() == 1 ? figures : folded("Plots of " + trace.front().workload, figures);
     }

@@ -135,6 +135,7 @@ TrainingSummary summarise(const TrainingSweepRun& run) {
     for (const simulate::TenantEnergyOutcome& tenant : outcome.energy->tenants)
       summary.energy->tenants.push_back({tenant.name, tenant.units, tenant.budget});
   }
+  summary.network = outcome.network;
   return summary;
 }
 
@@ -156,12 +157,19 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
   const bool has_seeds =
       std::any_of(summaries.begin(), summaries.end(),
                   [](const TrainingSummary& summary) { return summary.seed.has_value(); });
+  const bool has_networks =
+      std::any_of(summaries.begin(), summaries.end(),
+                  [](const TrainingSummary& summary) { return summary.network.has_value(); });
   std::vector<Table> tables;
   const TrainingSummary* last = nullptr;
   for (const TrainingSummary& summary : summaries) {
     if (last == nullptr || last->workload != summary.workload ||
         last->jobs_file != summary.jobs_file) {
       tables.push_back(table_for(summary, has_seeds, has_seconds));
+      if (has_networks) {
+        auto& columns = tables.back().columns;
+        columns.insert(columns.begin() + 1, {"placement", Align::left});
+      }
     }
     last = &summary;
     std::vector<std::string> row = {summary.policy,
@@ -178,6 +186,8 @@ std::vector<Table> training_tables(std::span<const TrainingSummary> summaries) {
                                     fmt::format("{}", summary.rescales)};
     if (has_seeds)
       row.insert(row.begin() + 1, summary.seed ? fmt::format("{}", *summary.seed) : "-");
+    if (has_networks)
+      row.insert(row.begin() + 1, summary.network ? summary.network->placement : "-");
     if (has_seconds) row.push_back(text_of(summary.seconds, 3));
     tables.back().rows.push_back(std::move(row));
   }

@@ -79,6 +79,7 @@ struct TrainingSummary {
   std::optional<double> seconds;              // of the simulation itself; when asked for
   std::vector<TenantSummary> tenants;         // where there are some
   std::optional<EnergySummary> energy;
+  std::optional<simulate::NetworkOutcome> network;  // where jobs ran on one
 
   // Of the jobs with a deadline.
   std::optional<double> met_percent() const;
