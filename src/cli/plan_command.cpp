@@ -13,6 +13,8 @@
 #include "cli/infeasible_text.h"
 #include "cli/interrupts.h"
 #include "cli/plan_output.h"
+#include "cli/plan_overlap_command.h"
+#include "cli/planning_options.h"
 #include "cli/planning_setup.h"
 #include "cli/progress_display.h"
 #include "formats/quantity_text.h"
@@ -136,6 +138,14 @@ Result<void> tell_why_not(const OptionValues& options, const predict::IterationC
 
 Result<void> plan_command(const OptionValues& options, Console& console) {
   const auto start = Clock::now();
+  Diagnostics mistakes;
+  refuse_mixed_plan_options(options, plan_spec(), mistakes);
+  for (const char* name : {"model", "size"}) {
+    if (!options.has("overlap") && !options.has(name))
+      mistakes.add({{}, 0, fmt::format("--{}", name), {}, "a text"});
+  }
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  if (options.has("overlap")) return plan_overlap_command(options, console);
   const auto setup = read_plan_setup(options);
   if (!setup) return tl::unexpected(setup.error());
   const auto costs = setup->model.costs(setup->cluster, setup->cost_options);

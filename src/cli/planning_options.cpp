@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/plan_overlap_command.h"
 #include "formats/input_ranges.h"
 
 namespace weir::cli {
@@ -200,7 +201,10 @@ CommandSpec plan_spec() {
           "degrees, what is computed again, and the microbatch, so that an iteration is predicted "
           "to take least and every GPU's memory is enough. It says where the time goes, how far "
           "from the best possible the plan can be, and what would help. Predictions come from "
-          "measurements of single operators. Ctrl-C prints the best plan so far.",
+          "measurements of single operators. Ctrl-C prints the best plan so far. --model and "
+          "--size "
+          "say which model. With --overlap: how many thread blocks (CTAs) the collectives of a "
+          "backward pass should use, so that it ends soonest.",
       .options = model_options(),
       .examples = {
           {"weir plan --model gpt --size 13B --nodes 4 --gpus-per-node 8 --report plan.html",
@@ -212,14 +216,14 @@ CommandSpec plan_spec() {
            "How did you get there? And a time line for Perfetto."},
           {"weir plan --db miniset --model gpt --size 1_3B --gpus-per-node 4 --memory 12000MiB "
            "--batch 512 --cost-model published --recompute derived --json",
-           "The published cost model and rule, for a program."}}};
+           "The published cost model and rule, for a program."},
+          {"weir plan --overlap examples/overlap/vgg16.yaml --rate 200GB/s",
+           "How many CTAs should my gradients' collectives use?"}}};
   append(spec.options, {with_default(node_count_option(), "1"), with_default(gpus_option(), "8"),
                         with_default(memory_option(), "28000MiB")});
   append(spec.options, search_options());
+  append(spec.options, overlap_planning_options());
   append(spec.options, output_options());
-  for (OptionSpec& option : spec.options) {
-    option.required = option.name == "model" || option.name == "size";
-  }
   return spec;
 }
 

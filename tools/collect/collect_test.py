@@ -18,6 +18,7 @@ import collect
 import kernels
 import models
 import overlap
+import overlap_step
 import pack
 import profiled
 import shapes
@@ -298,6 +299,37 @@ class DryRunTest(unittest.TestCase):
             training.step()
             moved = [not torch.equal(a, b) for a, b in zip(before, training.module.parameters())]
             self.assertTrue(all(moved), name)
+
+
+class OverlapStepTest(unittest.TestCase):
+    def setUp(self):
+        def curve(kernel, blocks, us):
+            return {"kernel": kernel, "gx": str(blocks), "gy": "1", "gz": "1", "alone_us": str(us)}
+        self.choice = overlap_step.CurveChoice([curve("gemm one wave", 132, 87), curve("gemm two waves", 132, 173), curve("gemm wgrad", 128, 84),
+                                                curve("gemm tf32", 132, 87), curve("conv dgrad", 132, 43), curve("conv wgrad", 117, 56)], 132)
+
+    def test_products_follow_the_one_nearest_in_blocks_and_time(self):
+        self.assertEqual(self.choice.choose("aten::mm", "nvjet_x", 132, 90), "gemm one wave")
+        self.assertEqual(self.choice.choose("aten::mm", "nvjet_x", 132, 160), "gemm two waves")
+        self.assertEqual(self.choice.choose("aten::mm", "nvjet_x", 128, 100), "gemm wgrad")
+        self.assertEqual(self.choice.choose("aten::mm", "cutlass_gemm", 1576, 5000), "gemm many waves")
+        self.assertEqual(self.choice.choose("aten::convolution_backward", "sm90_xmma_wgrad", 120, 400), "conv wgrad")
+
+    def test_others_follow_their_kind(self):
+        self.assertEqual(self.choice.choose("aten::native_layer_norm_backward", "k", 9, 50), "layer norm bwd")
+        self.assertEqual(self.choice.choose("aten::copy_", "k", 9, 50), "cast")
+        self.assertEqual(self.choice.choose("aten::copy_", "k", 9, 2), "small add")
+        self.assertEqual(self.choice.choose("aten::mul", "k", 9, 50), "add")
+
+    def test_gradients_are_ready_when_they_were(self):
+        kernels = [{"model": "m", "bucket": bucket, "op": "aten::mul", "kernel_id": "0", "gx": "1", "gy": "1", "gz": "1", "duration_us": us}
+                   for bucket, us in (("0", "10"), ("0", "30"), ("1", "20"), ("", "5"))]
+        buckets = [{"model": "m", "ctas": "0", "bucket": str(b), "bytes": str(100 + b), "ready_ms": ready}
+                   for b, ready in ((0, "0.08"), (1, "0.1"))]
+        steps = [{"model": "m", "ctas": "0", "step_ms": "0.11"}]
+        rows = overlap_step.kernel_list(kernels, {"0": "k"}, buckets, steps, self.choice, "m")
+        self.assertEqual([row[0] for row in rows], ["20.000", "60.000", "20.000", "10.000"])
+        self.assertEqual([row[3] for row in rows], ["", 100, 101, ""])
 
 
 if __name__ == "__main__":

@@ -24,15 +24,16 @@ OverlapTimeline::OverlapTimeline(std::vector<double> kernel_ms, std::vector<Shar
 }
 
 std::size_t OverlapTimeline::kernel_at(double work_ms) const {
+  if (work_.size() == 1) return 0;
   const auto above = std::upper_bound(work_.begin(), work_.end(), work_ms);
   const auto next = static_cast<std::size_t>(above - work_.begin());
   return std::clamp<std::size_t>(next, 1, work_.size() - 1) - 1;
 }
 
-// Of a sum over prefixes, the value inside a kernel: linear in the kernel's work.
-double OverlapTimeline::within(const std::vector<double>& prefix, double work_ms) const {
+// Of a sum over prefixes, the value inside kernel `k`: linear in the kernel's work.
+double OverlapTimeline::within(const std::vector<double>& prefix, std::size_t k,
+                               double work_ms) const {
   if (work_.size() == 1) return 0;
-  const std::size_t k = kernel_at(work_ms);
   const double whole = work_[k + 1] - work_[k];
   if (whole <= 0) return prefix[k];
   return prefix[k] + (work_ms - work_[k]) / whole * (prefix[k + 1] - prefix[k]);
@@ -40,14 +41,17 @@ double OverlapTimeline::within(const std::vector<double>& prefix, double work_ms
 
 StepMoment OverlapTimeline::advance(StepMoment from, double alone_ms, std::size_t choice) const {
   const Prefix& prefix = choices_[choice];
-  const double time_before = within(prefix.time, from.work_ms);
-  const double goal = within(prefix.collective, from.work_ms) + alone_ms;
+  const std::size_t first = kernel_at(from.work_ms);
+  const double time_before = within(prefix.time, first, from.work_ms);
+  const double goal = within(prefix.collective, first, from.work_ms) + alone_ms;
   if (goal >= prefix.collective.back()) {
     // Computing ends first; the rest is sent alone.
     const double rest = goal - prefix.collective.back();
     return {from.time_ms + (prefix.time.back() - time_before) + rest, total()};
   }
-  const auto above = std::upper_bound(prefix.collective.begin(), prefix.collective.end(), goal);
+  const auto above =
+      std::upper_bound(prefix.collective.begin() + static_cast<std::ptrdiff_t>(first),
+                       prefix.collective.end(), goal);
   const auto k = static_cast<std::size_t>(above - prefix.collective.begin()) - 1;
   const double part =
       (goal - prefix.collective[k]) / (prefix.collective[k + 1] - prefix.collective[k]);
@@ -63,7 +67,7 @@ StepMoment OverlapTimeline::wait_for(StepMoment from, double work_ms) {
 
 double OverlapTimeline::ms_to_finish(double work_ms, std::size_t choice) const {
   const Prefix& prefix = choices_[choice];
-  return prefix.time.back() - within(prefix.time, work_ms);
+  return prefix.time.back() - within(prefix.time, kernel_at(work_ms), work_ms);
 }
 
 }  // namespace weir::predict

@@ -51,7 +51,7 @@ class OverlapTimeline {
   };
 
   std::size_t kernel_at(double work_ms) const;
-  double within(const std::vector<double>& prefix, double work_ms) const;
+  double within(const std::vector<double>& prefix, std::size_t k, double work_ms) const;
 
   std::vector<double> work_;  // of the first kernels; one longer than there are kernels
   std::vector<Prefix> choices_;

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the list of kernels that `weir plan --overlap` reads from what overlap.py measured.
+
+    tools/collect/overlap_step.py TABLES NETWORK > kernels.csv
+
+TABLES is what the tables' names begin with (docs/measurements/h200_, or FOLDER/), NETWORK one of overlap_kernels.csv.
+Each kernel of the backward pass gets the measured curve of the kernel that is most like it. Its time is what the
+profiler saw, stretched so that gradients are ready when they were without the profiler: gaps belong to the kernel.
+Says on standard error what one block of the stand-in moved beside computing, fitted to all networks and without this one.
+"""
+import collections
+import csv
+import gzip
+import math
+import os
+import sys
+
+COLUMNS = ["us", "curve", "blocks", "sends", "kernel"]
+TINY_US = 5.0  # below it a kernel is a launch
+WIRE = 2 * (8 - 1) / 8  # as overlap.py sends
+START_MS = 0.005  # of a collective
+
+
+def read(prefix, name):
+    for path, opener in ((f"{prefix}{name}.csv", open), (f"{prefix}{name}.csv.gz", gzip.open)):
+        if os.path.exists(path):
+            with opener(path, "rt", newline="") as file:
+                return list(csv.DictReader(file))
+    raise SystemExit(f"overlap_step: there is no {prefix}{name}.csv")
+
+
+def blocks_of(row):
+    return int(row["gx"]) * int(row["gy"]) * int(row["gz"])
+
+
+class CurveChoice:
+    """The measured kernel that is most like a kernel of a network."""
+
+    def __init__(self, curves, sms):
+        self._sms = sms
+        self._like = {row["kernel"]: (blocks_of(row), float(row["alone_us"])) for row in curves}
+
+    def _nearest(self, word, blocks, us):
+        """Of one kind (bf16), near in blocks and in time: with as many persistent blocks, as long means as many waves."""
+        def distance(name):
+            of_blocks, of_us = self._like[name]
+            return (20 * abs(of_blocks - blocks) / self._sms + abs(math.log2(us / of_us)), name)
+        return min((name for name in self._like if name.startswith(word) and "32" not in name), key=distance)
+
+    def choose(self, op, kernel, blocks, us):
+        is_product = any(word in kernel for word in ("nvjet", "gemm", "cutlass")) or ("xmma" in kernel and "init" not in kernel)
+        if is_product and "splitKreduce" not in kernel:
+            if blocks > 2 * self._sms:
+                return "gemm many waves"
+            return self._nearest("conv" if "convolution" in op and "nvjet" not in kernel else "gemm", blocks, us)
+        if "attention" in op and "bprop" in kernel:
+            return "attention cudnn bwd"
+        if us < TINY_US:
+            return "small add"
+        for words, curve in ((("layer_norm", "sum"), "layer norm bwd"), (("batch_norm",), "batch norm bwd"), (("copy",), "cast"),
+                             (("gelu", "softmax", "pool"), "gelu bwd")):
+            if any(word in op for word in words):
+                return curve
+        return "add"
+
+
+def ready_times(buckets, network):
+    """(bytes, ms when ready without sending) by bucket, the mean of before and after."""
+    seen = collections.defaultdict(list)
+    for row in buckets:
+        if row["model"] == network and row["ctas"] == "0":
+            seen[int(row["bucket"])].append((int(row["bytes"]), float(row["ready_ms"])))
+    return [(rows[0][0], sum(ready for _, ready in rows) / len(rows)) for _, rows in sorted(seen.items())]
+
+
+def kernel_list(kernels, names, buckets, steps, choice, network):
+    """Rows of COLUMNS."""
+    ready = ready_times(buckets, network)
+    alone = [float(row["step_ms"]) for row in steps if row["model"] == network and row["ctas"] == "0"]
+    parts = collections.defaultdict(list)  # by bucket; what works towards none comes last
+    for row in kernels:
+        if row["model"] == network:
+            parts[int(row["bucket"]) if row["bucket"] else len(ready)].append(row)
+    rows, before = [], 0.0
+    for part in range(len(ready) + 1):
+        end = ready[part][1] if part < len(ready) else max(sum(alone) / len(alone), before)
+        lasted = sum(float(row["duration_us"]) for row in parts[part])
+        stretch = (end - before) * 1e3 / lasted if lasted else 0.0
+        for row in parts[part]:
+            us, name = float(row["duration_us"]), names[row["kernel_id"]]
+            rows.append([f"{us * stretch:.3f}", choice.choose(row["op"], name, blocks_of(row), us), blocks_of(row), "", name[:40]])
+        if not parts[part] and end > before:
+            rows.append([f"{(end - before) * 1e3:.3f}", "small add", "", "", "(gap)"])
+        if part < len(ready):
+            if not rows:
+                rows.append(["0", "small add", "", "", "(start)"])
+            rows[-1][3] = ready[part][0]
+        before = end
+    return rows
+
+
+def rate_beside(buckets, steps, block_gbps, without=None):
+    """GB/s of one block beside computing: of the buckets that blocks, not the pace, limited and that ended before computing did."""
+    computed = {(row["model"], row["ctas"], row["target_gbps"]): float(row["compute_ms"]) for row in steps}
+    moved, taken = 0.0, 0.0
+    for row in buckets:
+        blocks, key = int(row["ctas"]), (row["model"], row["ctas"], row["target_gbps"])
+        if blocks == 0 or row["model"] == without or blocks * block_gbps > float(row["target_gbps"]) * 1.02:
+            continue
+        if float(row["end_ms"]) <= computed[key]:
+            moved += WIRE * int(row["bytes"]) / 1e6 / blocks
+            taken += float(row["end_ms"]) - float(row["start_ms"]) - START_MS
+    return moved / taken
+
+
+def main():
+    if len(sys.argv) != 3:
+        raise SystemExit(__doc__.split("\n\n")[1].strip())
+    prefix, network = sys.argv[1:]
+    buckets, steps = read(prefix, "overlap_buckets"), read(prefix, "overlap_steps")
+    if not any(row["model"] == network for row in steps):
+        raise SystemExit(f"overlap_step: {network} is not among {', '.join(dict.fromkeys(row['model'] for row in steps))}")
+    names = {row["kernel_id"]: row["name"] for row in read(prefix, "kernel_names")}
+    choice = CurveChoice(read(prefix, "overlap_curves"), 132)
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(COLUMNS)
+    out.writerows(kernel_list(read(prefix, "overlap_kernels"), names, buckets, steps, choice, network))
+    alone = max(float(row["gbps"]) for row in read(prefix, "overlap_copy") if row["ctas"] == "1" and int(row["bytes"]) > 32 << 20)
+    print(f"one block: {alone:.1f} GB/s alone, {rate_beside(buckets, steps, alone):.1f} beside computing, "
+          f"{rate_beside(buckets, steps, alone, network):.1f} fitted without {network}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
