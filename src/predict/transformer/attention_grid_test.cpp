@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/transformer/attention_grid.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "predict/transformer/published_runs_testing.h"
+
+namespace weir::predict {
+namespace {
+
+constexpr std::int64_t kMiB = 1024 * 1024;
+
+struct WorkedRow {
+  std::int64_t sequence;
+  std::int64_t kv_heads;
+  AttentionGrid grid;
+  std::int64_t query_mib;
+  std::int64_t kv_mib;
+  std::int64_t all_to_all_mib;
+  std::int64_t ring_mib;
+  double gflop_step;  // with one decimal
+};
+
+// LLaMA2-7B on 64 GPUs: every size worked by hand.
+TEST(AttentionGrid, HasTheWorkedSizesOfLlama2OnSixtyFourGpus) {
+  const std::int64_t k128 = 128 * 1024;
+  const std::int64_t m1 = 1024 * 1024;
+  for (const WorkedRow& row : {WorkedRow{k128, 32, {1, 64, 64}, 16, 32, 0, 2016, 34.4},
+                               WorkedRow{k128, 32, {8, 8, 8}, 16, 32, 56, 224, 274.9},
+                               WorkedRow{k128, 32, {32, 2, 2}, 16, 32, 62, 32, 1099.5},
+                               WorkedRow{k128, 8, {1, 64, 64}, 16, 8, 0, 504, 34.4},
+                               WorkedRow{k128, 8, {8, 8, 8}, 16, 8, 35, 56, 274.9},
+                               WorkedRow{k128, 8, {32, 2, 2}, 16, 32, 62, 32, 1099.5},
+                               WorkedRow{m1, 32, {8, 8, 8}, 128, 256, 448, 1792, 17592.2},
+                               WorkedRow{m1, 8, {8, 8, 8}, 128, 64, 280, 448, 17592.2}}) {
+    const AttentionVolume volume =
+        attention_volume(llama2_7b(row.kv_heads), row.sequence, row.grid);
+    EXPECT_EQ(volume.query_bytes, row.query_mib * kMiB);
+    EXPECT_EQ(volume.kv_bytes, row.kv_mib * kMiB);
+    EXPECT_EQ(volume.all_to_all_sent, row.all_to_all_mib * kMiB);
+    EXPECT_EQ(volume.ring_sent, row.ring_mib * kMiB);
+    EXPECT_NEAR(volume.flops_per_step / 1e9, row.gflop_step, 0.05);
+  }
+}
+
+AttentionGrid any_grid(int most) {
+  AttentionGrid grid;
+  grid.context = *rc::gen::inRange(1, most);
+  grid.head = *rc::gen::inRange(1, most);
+  if (grid.context > 1 && grid.head > 1) grid.head += grid.head % 2;
+  std::vector<int> windows;
+  for (int w = 1; w <= grid.context; ++w) {
+    if (grid.context % w == 0) windows.push_back(w);
+  }
+  grid.window = *rc::gen::elementOf(windows);
+  grid.is_head_first = *rc::gen::arbitrary<bool>();
+  return grid;
+}
+
+RC_GTEST_PROP(AttentionGridProperty, EveryChunkIsLoadedOnceAndPositionsGrow, ()) {
+  const AttentionGrid grid = any_grid(9);
+  std::set<int> loaded;
+  for (int c = 0; c < grid.context; ++c) {
+    std::vector<int> gathered;
+    for (int h = 0; h < grid.head; ++h) {
+      const auto [first, second] = token_chunks(grid, h, c);
+      gathered.push_back(first);
+      gathered.push_back(second);
+      loaded.insert(first);
+      loaded.insert(second);
+    }
+    RC_ASSERT(std::ranges::is_sorted(gathered));
+    if (grid.context == 1) continue;
+    // Of 2 d_cp coarse chunks, number c and number c from the end: causal work is then the same on all.
+    const int fine = grid.head;
+    for (int i = 0; i < fine; ++i) {
+      RC_ASSERT(gathered[static_cast<std::size_t>(i)] == c * fine + i);
+      RC_ASSERT(gathered[static_cast<std::size_t>(fine + i)] ==
+                (2 * grid.context - 1 - c) * fine + i);
+    }
+  }
+  RC_ASSERT(loaded.size() == static_cast<std::size_t>(2 * grid.gpus()));
+  RC_ASSERT(*loaded.begin() == 0);
+  RC_ASSERT(*loaded.rbegin() == 2 * grid.gpus() - 1);
+}
+
+TEST(AttentionGrid, LoadsTheChunksOfTheExample) {
+  const AttentionGrid grid{2, 4, 1};
+  EXPECT_EQ(token_chunks(grid, 0, 0), (std::pair{0, 1}));
+  EXPECT_EQ(token_chunks(grid, 1, 0), (std::pair{14, 15}));
+  EXPECT_EQ(token_chunks(grid, 1, 3), (std::pair{8, 9}));
+}
+
+TEST(AttentionGrid, RefusesWhatCannotBeSplit) {
+  const TransformerModel gqa = llama2_7b(8);
+  EXPECT_TRUE(is_possible(gqa, 1 << 17, {16, 4, 2}));   // KV heads twice
+  EXPECT_FALSE(is_possible(gqa, 1 << 17, {12, 1, 1}));  // no divisor of 32
+  EXPECT_FALSE(is_possible(gqa, 1 << 17, {8, 8, 3}));   // no divisor of 8
+  EXPECT_FALSE(is_possible(gqa, 100, {8, 8, 1}));
+  TransformerModel odd = llama_like(2, 96, 6, 6, 256, 1000);
+  EXPECT_FALSE(is_possible(odd, 1 << 12, {3, 2, 1}));  // chunks would be lost
+  EXPECT_TRUE(is_possible(odd, 3 << 12, {3, 1, 1}));
+  odd.kv_heads = 2;
+  EXPECT_FALSE(is_possible(odd, 3 << 12, {3, 1, 1}));  // neither divisor nor multiple of 2
+}
+
+RC_GTEST_PROP(AttentionGridProperty, ARingIsNeverFasterThanItsComputing, ()) {
+  const AttentionGrid grid = any_grid(17);
+  const double step = *rc::gen::inRange(1, 1000);
+  const double inner = *rc::gen::inRange(0, 2000);
+  const double outer = *rc::gen::inRange(0, 20'000);
+  const double time = ring_seconds(grid, step, inner, outer);
+  const double computing = grid.context * step;
+  RC_ASSERT(time >= computing);
+  const bool is_hidden =
+      (grid.window == 1 || inner <= step) && (grid.windows() == 1 || outer <= grid.window * step);
+  RC_ASSERT((time == computing) == is_hidden);
+  RC_ASSERT(ring_seconds(grid, step, inner + 1, outer) >= time);
+  RC_ASSERT(ring_seconds(grid, step, inner, outer + 1) >= time);
+}
+
+TEST(AttentionGrid, SendsBetweenNodesWithAsManyCardsAsThePlacementUses) {
+  const Fabric fabric{8, 200e9, 25e9, 4};
+  const double block = 1e9;
+  // Head-first with eight heads: every GPU's next one is on another node, and eight share four cards.
+  EXPECT_NEAR(outer_hop_seconds(fabric, {8, 8, 1, true}, block), 1e9 / 12.5e9, 1e-4);
+  // A single ring over neighbours: one GPU of the node sends, with one card.
+  EXPECT_NEAR(inner_hop_seconds(fabric, {1, 64, 64, true}, block), 1e9 / 25e9, 1e-4);
+  // Windows of a node: links inside, all eight to the next node.
+  EXPECT_NEAR(inner_hop_seconds(fabric, {1, 64, 8, true}, block), 1e9 / 200e9, 1e-4);
+  EXPECT_NEAR(outer_hop_seconds(fabric, {1, 64, 8, true}, block), 1e9 / 12.5e9, 1e-4);
+  // Context-first: the ring of eight stays on the node.
+  EXPECT_NEAR(outer_hop_seconds(fabric, {8, 8, 1, false}, block), 1e9 / 200e9, 1e-4);
+}
+
+}  // namespace
+}  // namespace weir::predict

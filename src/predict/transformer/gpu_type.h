@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The GPUs that weir knows without a profile: what the data sheet says, and how much of it programs get.
+//
+// From the sheet: dense 16-bit rate, memory, memory bandwidth, NVLink (or PCIe) in one direction, and the
+// network of the usual node. How much of it is reached is a few constants of a generation, none fitted on the
+// results in docs/models/transformer.md, which has the sources:
+//   GEMM       time = max(flops / (rate e), bytes / memory bandwidth) + 5 us,
+//              e = gemm_efficiency x product over the three sides d of d / (d + 64)
+//   attention  flash: rate x efficiency x s / (s + 512), forward and backward each their own
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weir::predict {
+
+struct GpuType {
+  std::string_view name;
+  double tflops = 0;             // dense bf16 (V100: fp16)
+  double memory_gib = 0;         // usable by one process
+  double memory_gb_s = 0;        // HBM or GDDR
+  double link_gb_s = 0;          // to the other GPUs of the node, one direction, per GPU
+  double link_efficiency = 0;    // what collectives get of it
+  int nics = 0;                  // of a node of eight
+  double nic_gbit_s = 0;         // of each
+  double gemm_efficiency = 0;    // best case
+  double attention_forward = 0;  // fraction of the rate, long sequences
+  double attention_backward = 0;
+  double price_per_hour = 0;  // of one GPU, on demand, US dollars; replace it by your own
+};
+
+std::span<const GpuType> gpu_types();
+// Nothing is found for another name; upper or lower case is the same.
+const GpuType* find_gpu_type(std::string_view name);
+// "A100-40G, A100-80G, ..."
+std::string gpu_type_names();
+
+// Seconds of C[m,n] += A[m,k] B[k,n] with 2-byte elements.
+double gemm_seconds(const GpuType& gpu, double m, double n, double k);
+// Seconds of `flops` of flash attention over sequences of `tokens` queries.
+double attention_forward_seconds(const GpuType& gpu, double flops, double tokens);
+double attention_backward_seconds(const GpuType& gpu, double flops, double tokens);
+// Seconds to read and write so many bytes of the GPU's memory.
+double memory_seconds(const GpuType& gpu, double bytes);
+
+}  // namespace weir::predict

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/transformer/transformer_time.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "predict/transformer/published_runs_testing.h"
+
+namespace weir::predict {
+namespace {
+
+TEST(CollectiveTime, IsTheRingFormula) {
+  const Fabric fabric{8, 200e9, 25e9, 4};
+  // On a node: 7/8 of the bytes, 7 hops.
+  EXPECT_DOUBLE_EQ(all_gather_seconds(fabric, {8, 1}, 8e9), 7e9 / 200e9 + 14e-6 + 7 * 1.9e-6);
+  // Two nodes, all GPUs in one ring: 100 GB/s of the node, 14 hops inside and one between.
+  EXPECT_DOUBLE_EQ(all_gather_seconds(fabric, {16, 1}, 16e9),
+                   15e9 / 100e9 + 14e-6 + 14 * 1.9e-6 + 4e-6);
+  // Two ranks a node apart: eight such groups share the network.
+  EXPECT_DOUBLE_EQ(all_reduce_seconds(fabric, {2, 8}, 2e9), 2 * (1e9 / 12.5e9 + 14e-6 + 4e-6));
+  EXPECT_EQ(all_gather_seconds(fabric, {1, 1}, 1e9), 0);
+  // All-to-all over two nodes: half of what each of the eight GPUs has leaves.
+  EXPECT_DOUBLE_EQ(all_to_all_seconds(fabric, {16, 1}, 1e9), 4e9 / 100e9 + 18e-6);
+}
+
+TEST(GpuType, IsFoundByNameInAnyCase) {
+  ASSERT_NE(find_gpu_type("a100-80g"), nullptr);
+  EXPECT_EQ(find_gpu_type("a100-80g")->memory_gib, 80);
+  EXPECT_EQ(find_gpu_type("B9000"), nullptr);
+  for (const GpuType& gpu : gpu_types()) {
+    EXPECT_GT(gemm_seconds(gpu, 8192, 8192, 8192), 2 * std::pow(8192, 3) / (gpu.tflops * 1e12));
+    EXPECT_LT(gpu.attention_backward, gpu.attention_forward);
+  }
+}
+
+TransformerPlan any_plan(bool is_isp) {
+  const auto power = [](int most) { return 1 << *rc::gen::inRange(0, most + 1); };
+  TransformerPlan plan;
+  plan.mode = is_isp ? ParallelMode::isp
+                     : *rc::gen::elementOf(
+                           std::vector{ParallelMode::mtp, ParallelMode::msp, ParallelMode::fsp});
+  plan.grid.head = power(3);
+  if (is_isp) {
+    plan.grid.context = power(4);
+    plan.grid.window = std::min(plan.grid.context, power(4));
+    plan.grid.is_head_first = *rc::gen::arbitrary<bool>();
+  }
+  plan.replicas = power(3);
+  plan.stages = power(2);
+  plan.weight_shards = std::min(plan.same_weights(), power(3));
+  plan.gradient_shards = std::min(plan.same_weights(), plan.weight_shards * power(1));
+  plan.optimizer_shards = std::min(plan.same_weights(), plan.gradient_shards * power(2));
+  plan.micro_count = power(3);
+  plan.recompute = *rc::gen::elementOf(
+      std::vector{Recompute::none, Recompute::selective, Recompute::full, Recompute::plus});
+  plan.hides_weights = *rc::gen::arbitrary<bool>();
+  return plan;
+}
+
+// P8, of the whole iteration: faster links or cards never cost time, and the parts add up.
+RC_GTEST_PROP(TransformerTimeProperty, NeverGrowsWithABandwidth, ()) {
+  const TransformerPlan plan = any_plan(*rc::gen::arbitrary<bool>());
+  TransformerTask task = task_on("A100-80G", llama2_7b(8), 1 << 16, plan.batch());
+  RC_PRE(broken_rules(task.model, task.sequence, plan.gpus(), plan.batch(), plan).empty());
+  const TransformerTime time = transformer_time(task, plan);
+  const double sum = time.linear + time.attention + time.again + time.sequence + time.weights +
+                     time.head + time.bubble + time.transfers + time.gradients + time.update;
+  RC_ASSERT(std::abs(sum - time.iteration) <= 1e-9 * sum);
+  RC_ASSERT(time.ring_waiting >= -1e-9 * sum);
+  const auto better = [&](auto change) {
+    TransformerTask other = task;
+    change(other);
+    return transformer_time(other, plan).iteration <= time.iteration * (1 + 1e-12);
+  };
+  RC_ASSERT(better([](TransformerTask& t) { t.fabric.link_bytes_s *= 1.5; }));
+  RC_ASSERT(better([](TransformerTask& t) { t.fabric.nic_bytes_s *= 1.5; }));
+  RC_ASSERT(better([](TransformerTask& t) { t.fabric.nics *= 2; }));
+  RC_ASSERT(better([](TransformerTask& t) { t.gpu.memory_gb_s *= 1.5; }));
+}
+
+TEST(TransformerTime, HidesWeightsBehindLinearLayersAndPaysATenth) {
+  const TransformerTask task = task_on("A100-80G", llama2_7b(), 1 << 15, 1);
+  TransformerPlan plan;
+  plan.grid = {8, 1, 1};
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 8;
+  const TransformerTime hidden = transformer_time(task, plan);
+  plan.hides_weights = false;
+  const TransformerTime waited = transformer_time(task, plan);
+  EXPECT_NEAR(hidden.weights, 0.1 * waited.weights, 1e-9);
+  EXPECT_NEAR(hidden.weights_hidden, 0.9 * waited.weights, 1e-9);
+}
+
+TEST(TransformerTime, SelectivePlusPlusComputesEverythingButAttentionAgain) {
+  const TransformerTask task = task_on("A100-80G", llama2_7b(), 1 << 18, 1);
+  TransformerPlan plan;
+  plan.grid = {8, 8, 8};
+  const TransformerTime none = transformer_time(task, plan);
+  plan.recompute = Recompute::plus;
+  const TransformerTime plus = transformer_time(task, plan);
+  plan.recompute = Recompute::full;
+  const TransformerTime full = transformer_time(task, plan);
+  EXPECT_EQ(none.again, 0);
+  EXPECT_NEAR(plus.again, none.linear / 3, 1e-9);
+  EXPECT_GT(full.again, 3 * plus.again);  // at 256K tokens attention is most of the work
+  EXPECT_LT(none.sequence, plus.sequence);
+  EXPECT_LT(plus.sequence, full.sequence);
+}
+
+struct PublishedRun {
+  const char* name;
+  int layers, hidden, heads, tp, pp, interleave, gpus, batch, micro_batch;
+  bool is_selective;
+  double seconds;
+};
+
+// Korthikanti et al. 2022 (arXiv 2205.05198), tables 3 and 5: the only runs that a constant was set on.
+TEST(TransformerTime, IsWithinSevenPercentOfTheRunsItWasSetOn) {
+  for (const PublishedRun& run :
+       {PublishedRun{"22B", 48, 6144, 64, 8, 1, 1, 8, 4, 4, false, 1.42},
+        PublishedRun{"22B", 48, 6144, 64, 8, 1, 1, 8, 4, 4, true, 1.10},
+        PublishedRun{"175B", 96, 12'288, 96, 8, 8, 3, 64, 64, 1, false, 18.13},
+        PublishedRun{"175B", 96, 12'288, 96, 8, 8, 3, 64, 64, 1, true, 13.75},
+        PublishedRun{"530B", 105, 20'480, 128, 8, 35, 3, 280, 280, 1, false, 49.05},
+        PublishedRun{"530B", 105, 20'480, 128, 8, 35, 3, 280, 280, 1, true, 37.83},
+        PublishedRun{"1T", 128, 25'600, 160, 8, 64, 1, 512, 512, 1, false, 94.42},
+        PublishedRun{"1T", 128, 25'600, 160, 8, 64, 1, 512, 512, 1, true, 71.49}}) {
+    const TransformerTask task = task_on("A100-80G", gpt_like(run.layers, run.hidden, run.heads),
+                                         2048, run.batch, megatron_2021());
+    TransformerPlan plan;
+    plan.mode = run.is_selective ? ParallelMode::msp : ParallelMode::mtp;
+    plan.grid.head = run.tp;
+    plan.stages = run.pp;
+    plan.interleave = run.interleave;
+    plan.micro_batch = run.micro_batch;
+    plan.micro_count = run.batch / run.micro_batch;
+    plan.recompute = run.is_selective ? Recompute::selective : Recompute::full;
+    ASSERT_EQ(to_string(broken_rules(task.model, 2048, run.gpus, run.batch, plan)), "");
+    EXPECT_NEAR(transformer_time(task, plan).iteration / run.seconds, 1, 0.07) << run.name;
+  }
+}
+
+}  // namespace
+}  // namespace weir::predict
