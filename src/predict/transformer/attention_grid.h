@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "domain/transformer_model.h"
 #include "predict/transformer/collective_time.h"
-#include "predict/transformer/transformer_model.h"
 
 namespace weir::predict {
 

@@ -113,8 +113,9 @@ TEST(AttentionGrid, RefusesWhatCannotBeSplit) {
 RC_GTEST_PROP(AttentionGridProperty, ARingIsNeverFasterThanItsComputing, ()) {
   const AttentionGrid grid = any_grid(17);
   const double step = *rc::gen::inRange(1, 1000);
-  const double inner = *rc::gen::inRange(0, 2000);
-  const double outer = *rc::gen::inRange(0, 20'000);
+  // From nothing to twice what can be hidden, in quarters.
+  const double inner = step * *rc::gen::inRange(0, 9) / 4;
+  const double outer = grid.window * step * *rc::gen::inRange(0, 9) / 4;
   const double time = ring_seconds(grid, step, inner, outer);
   const double computing = grid.context * step;
   RC_ASSERT(time >= computing);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "predict/transformer/transformer_model.h"
+#include "domain/transformer_model.h"
 
 #include <gtest/gtest.h>
 

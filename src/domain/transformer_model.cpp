@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "predict/transformer/transformer_model.h"
+#include "domain/transformer_model.h"
 
-namespace weir::predict {
+namespace weir {
 namespace {
 
 std::int64_t attention_elements(const TransformerModel& model) {
@@ -31,4 +31,4 @@ double forward_flops(const TransformerModel& model, double tokens, double sequen
   return tokens * (2.0 * dense + attention);
 }
 
-}  // namespace weir::predict
+}  // namespace weir

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-namespace weir::predict {
+namespace weir {
 
 struct TransformerModel {
   std::string name;
@@ -47,4 +47,4 @@ struct TransformerModel {
 // counted once (half of the square). Backward is twice that.
 double forward_flops(const TransformerModel& model, double tokens, double sequence);
 
-}  // namespace weir::predict
+}  // namespace weir

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/transformer_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "domain/nearest_name.h"
+#include "formats/input_file.h"
+#include "formats/json_values.h"
+
+namespace weir::formats {
+namespace {
+
+constexpr std::uint64_t kMostConfigBytes = std::uint64_t{1} << 20;
+constexpr std::int64_t kMostModelLayers = 10'000;
+constexpr std::int64_t kMostHidden = 1 << 18;
+constexpr std::int64_t kMostHeads = 4096;
+constexpr std::int64_t kMostFfn = 1 << 20;
+constexpr std::int64_t kMostVocab = 10'000'000;
+constexpr std::int64_t kMostExperts = 512;
+
+struct Architecture {
+  std::string_view type;
+  bool is_gated;
+  bool is_gpt2;  // its own names for the dimensions
+  bool has_experts;
+  bool has_tied_embeddings;  // when the file does not say
+};
+constexpr std::array<Architecture, 8> kArchitectures{{{"gpt2", false, true, false, true},
+                                                      {"gpt_neox", false, false, false, false},
+                                                      {"llama", true, false, false, false},
+                                                      {"mistral", true, false, false, false},
+                                                      {"qwen2", true, false, false, false},
+                                                      {"qwen3", true, false, false, false},
+                                                      {"internlm2", true, false, false, false},
+                                                      {"mixtral", true, false, true, false}}};
+
+constexpr std::array<std::string_view, 18> kConfigKeys{"model_type",
+                                                       "hidden_size",
+                                                       "n_embd",
+                                                       "num_hidden_layers",
+                                                       "n_layer",
+                                                       "num_attention_heads",
+                                                       "n_head",
+                                                       "num_key_value_heads",
+                                                       "head_dim",
+                                                       "intermediate_size",
+                                                       "n_inner",
+                                                       "vocab_size",
+                                                       "num_local_experts",
+                                                       "num_experts_per_tok",
+                                                       "tie_word_embeddings",
+                                                       "use_sliding_window",
+                                                       "is_encoder_decoder",
+                                                       "_name_or_path"};
+
+std::string known_architectures() {
+  std::string names;
+  for (const Architecture& known : kArchitectures) {
+    if (!names.empty()) names += ", ";
+    names += known.type;
+  }
+  return names;
+}
+
+class ConfigReader {
+ public:
+  ConfigReader(std::string file, std::string_view text) : json_{std::move(file), text} {}
+
+  Result<TransformerModel> read() {
+    const auto root = json_.root();
+    if (!root) return bad_input(json_.mistakes());
+    root_ = *root;
+    members_ = json_.members(root_, kConfigKeys);
+    const Architecture* architecture = read_architecture();
+    if (architecture != nullptr) read_dimensions(*architecture);
+    if (!json_.mistakes().empty()) return bad_input(json_.mistakes());
+    return model_;
+  }
+
+ private:
+  const JsonValue* find(std::string_view key) const {
+    const auto at = members_.find(key);
+    return at == members_.end() || at->second.text == "null" ? nullptr : &at->second;
+  }
+
+  const Architecture* read_architecture() {
+    const JsonValue* type = find("model_type");
+    if (type == nullptr) {
+      if (json_.mistakes().empty())
+        json_.reject_missing(root_, "model_type", "one of " + known_architectures());
+      return nullptr;
+    }
+    const auto name = json_.name(*type);
+    if (!name) return nullptr;
+    for (const Architecture& known : kArchitectures) {
+      if (known.type != *name) continue;
+      model_.name = *name;
+      refuse("is_encoder_decoder", "false: only decoders are known");
+      refuse("use_sliding_window", "false: the cost of windows is not known");
+      return &known;
+    }
+    json_.reject(*type, *name,
+                 fmt::format("one of {}; for another decoder write its dimensions with --dims",
+                             known_architectures()));
+    return nullptr;
+  }
+
+  void refuse(std::string_view key, std::string expected) {
+    const JsonValue* value = find(key);
+    if (value != nullptr && value->text == "true") json_.reject(*value, std::move(expected));
+  }
+
+  std::int64_t required(std::string_view key, std::int64_t most) {
+    const JsonValue* value = find(key);
+    if (value == nullptr) {
+      json_.reject_missing(root_, key, fmt::format("an integer from 1 to {}", most));
+      return 1;
+    }
+    return json_.integer(*value, 1, most).value_or(1);
+  }
+
+  std::int64_t optional(std::string_view key, std::int64_t most, std::int64_t otherwise) {
+    const JsonValue* value = find(key);
+    return value == nullptr ? otherwise : json_.integer(*value, 1, most).value_or(otherwise);
+  }
+
+  void read_dimensions(const Architecture& architecture) {
+    const bool is_gpt2 = architecture.is_gpt2;
+    model_.layers = required(is_gpt2 ? "n_layer" : "num_hidden_layers", kMostModelLayers);
+    model_.hidden = required(is_gpt2 ? "n_embd" : "hidden_size", kMostHidden);
+    model_.heads = required(is_gpt2 ? "n_head" : "num_attention_heads", kMostHeads);
+    model_.vocab = required("vocab_size", kMostVocab);
+    model_.ffn = is_gpt2 ? optional("n_inner", kMostFfn, 4 * model_.hidden)
+                         : required("intermediate_size", kMostFfn);
+    model_.kv_heads = optional("num_key_value_heads", kMostHeads, model_.heads);
+    model_.is_gated = architecture.is_gated;
+    if (architecture.has_experts) {
+      model_.experts = required("num_local_experts", kMostExperts);
+      model_.experts_per_token = required("num_experts_per_tok", kMostExperts);
+    }
+    const JsonValue* tied = find("tie_word_embeddings");
+    model_.has_tied_embeddings =
+        tied == nullptr ? architecture.has_tied_embeddings : tied->text == "true";
+    if (!json_.mistakes().empty()) return;
+    check(architecture);
+  }
+
+  void check(const Architecture& architecture) {
+    const char* heads = architecture.is_gpt2 ? "n_head" : "num_attention_heads";
+    if (find("head_dim") != nullptr) {
+      model_.head_dim = optional("head_dim", kMostHeads, 1);
+    } else if (model_.hidden % model_.heads != 0) {
+      json_.reject(*find(heads), fmt::format("a divisor of the width, {}", model_.hidden));
+    } else {
+      model_.head_dim = model_.hidden / model_.heads;
+    }
+    if (model_.heads % model_.kv_heads != 0) {
+      json_.reject(*find("num_key_value_heads"),
+                   fmt::format("a divisor of the {} heads", model_.heads));
+    }
+    if (model_.experts_per_token > model_.experts) {
+      json_.reject(*find("num_experts_per_tok"),
+                   fmt::format("at most the {} experts", model_.experts));
+    }
+  }
+
+  JsonValues json_;
+  JsonValue root_;
+  JsonValues::Members members_;
+  TransformerModel model_;
+};
+
+struct Dimension {
+  std::string_view name;
+  std::int64_t most;
+};
+constexpr std::array<Dimension, 11> kDimensions{{{"layers", kMostModelLayers},
+                                                 {"hidden", kMostHidden},
+                                                 {"heads", kMostHeads},
+                                                 {"kv-heads", kMostHeads},
+                                                 {"head-dim", kMostHeads},
+                                                 {"ffn", kMostFfn},
+                                                 {"vocab", kMostVocab},
+                                                 {"gated", 1},
+                                                 {"tied", 1},
+                                                 {"experts", kMostExperts},
+                                                 {"experts-per-token", kMostExperts}}};
+
+class DimensionReader {
+ public:
+  DimensionReader(std::string field, std::string_view text)
+      : field_{std::move(field)}, text_{text} {}
+
+  Result<TransformerModel> read() {
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      read_one(rest.substr(0, comma));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    TransformerModel model;
+    model.name = "transformer";
+    model.layers = required("layers");
+    model.hidden = required("hidden");
+    model.heads = required("heads");
+    model.vocab = required("vocab");
+    model.kv_heads = value("kv-heads", model.heads);
+    model.is_gated = value("gated", 0) == 1;
+    model.has_tied_embeddings = value("tied", 0) == 1;
+    model.ffn = value("ffn", 4 * model.hidden);
+    model.experts = value("experts", 1);
+    model.experts_per_token = value("experts-per-token", 1);
+    model.head_dim = value("head-dim", std::max<std::int64_t>(1, model.hidden / model.heads));
+    if (mistakes_.empty()) check(model);
+    if (!mistakes_.empty()) return bad_input(std::move(mistakes_));
+    return model;
+  }
+
+ private:
+  void reject(std::string found, std::string expected) {
+    mistakes_.add({{}, 0, field_, std::move(found), std::move(expected)});
+  }
+
+  void read_one(std::string_view part) {
+    const std::size_t equals = part.find('=');
+    const std::string_view name = part.substr(0, std::min(equals, part.size()));
+    const auto* const known = std::find_if(kDimensions.begin(), kDimensions.end(),
+                                           [&](const Dimension& d) { return d.name == name; });
+    if (known == kDimensions.end() || equals == std::string_view::npos) {
+      reject(std::string{part},
+             "layers=, hidden=, heads=, vocab= and, where they differ from a plain GPT, kv-heads=, "
+             "head-dim=, ffn=, gated=1, tied=1, experts=, experts-per-token=");
+      return;
+    }
+    const std::string_view digits = part.substr(equals + 1);
+    std::int64_t number = 0;
+    const auto end = digits.data() + digits.size();
+    const auto [at, error] = std::from_chars(digits.data(), end, number);
+    const std::int64_t least = known->most == 1 ? 0 : 1;
+    if (error != std::errc{} || at != end || number < least || number > known->most) {
+      reject(std::string{part},
+             fmt::format("{}= an integer from {} to {}", name, least, known->most));
+      number = 1;
+    }
+    if (!values_.emplace(known->name, number).second) reject(std::string{part}, "it once");
+  }
+
+  std::int64_t required(std::string_view name) {
+    const auto at = values_.find(name);
+    if (at != values_.end()) return at->second;
+    reject(std::string{text_}, fmt::format("also {}=", name));
+    return 1;
+  }
+
+  std::int64_t value(std::string_view name, std::int64_t otherwise) const {
+    const auto at = values_.find(name);
+    return at == values_.end() ? otherwise : at->second;
+  }
+
+  void check(const TransformerModel& model) {
+    if (!values_.contains("head-dim") && model.hidden % model.heads != 0)
+      reject(fmt::format("heads={}", model.heads),
+             fmt::format("heads= a divisor of hidden, {}", model.hidden));
+    if (model.heads % model.kv_heads != 0)
+      reject(fmt::format("kv-heads={}", model.kv_heads),
+             fmt::format("kv-heads= a divisor of heads, {}", model.heads));
+    if (model.experts_per_token > model.experts)
+      reject(fmt::format("experts-per-token={}", model.experts_per_token),
+             fmt::format("experts-per-token= at most experts, {}", model.experts));
+  }
+
+  std::string field_;
+  std::string_view text_;
+  std::map<std::string_view, std::int64_t> values_;
+  Diagnostics mistakes_;
+};
+
+}  // namespace
+
+Result<TransformerModel> parse_transformer_config(const std::string& file, std::string_view text) {
+  return ConfigReader{file, text}.read();
+}
+
+Result<TransformerModel> read_transformer_config(const std::filesystem::path& path) {
+  auto input = InputFile::open(path, kMostConfigBytes);
+  if (!input) return tl::unexpected(input.error());
+  const auto text = input->read_all(kMostConfigBytes);
+  if (!text) return tl::unexpected(text.error());
+  return parse_transformer_config(path.string(), *text);
+}
+
+Result<TransformerModel> parse_dimensions(const std::string& field, std::string_view text) {
+  return DimensionReader{field, text}.read();
+}
+
+}  // namespace weir::formats

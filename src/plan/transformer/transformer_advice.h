@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why a plan looks as it does, and what to do when there is none: the same search with one thing different.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/diagnostics.h"
+#include "plan/transformer/transformer_search.h"
+
+namespace weir::plan {
+
+struct TransformerAlternative {
+  std::string change;                     // "pp=2", "Ulysses only"
+  std::optional<TransformerChoice> best;  // nothing when no such plan fits
+};
+
+// The best plan of each family of attention: heads only, one ring only, both with one ring.
+std::vector<TransformerAlternative> attention_families(const TransformerRequest& request);
+
+// The best plan with one degree twice or half as large, another recomputation, another placement: for each degree
+// that the request does not pin.
+std::vector<TransformerAlternative> other_degrees(const TransformerRequest& request,
+                                                  const predict::TransformerPlan& chosen);
+
+// Why there is no plan: pins that nothing fits, a batch that nothing divides, or memory; with the smallest change that
+// helps. Requires: the search found nothing.
+struct NoTransformerPlan {
+  bool is_memory = false;
+  Diagnostics reasons;
+};
+NoTransformerPlan why_no_plan(const TransformerRequest& request);
+
+// The same request on another number of GPUs: a part of a node, or whole nodes.
+TransformerRequest on_gpus(const TransformerRequest& request, int gpus);
+// 1, 2, 4 ... of a node, then 1, 2, 3 ... nodes (powers of two above 16), up to `gpus`.
+std::vector<int> usual_sizes(int gpus_per_node, int gpus);
+
+// "tp=8, pp=4": every pin as it is written.
+std::vector<std::string> pin_texts(const TransformerPins& pins);
+
+}  // namespace weir::plan

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/transformer/transformer_search.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <chrono>
+#include <limits>
+
+#include "plan/transformer/transformer_advice.h"
+#include "predict/transformer/published_runs_testing.h"
+
+namespace weir::plan {
+namespace {
+
+using predict::ParallelMode;
+using predict::Recompute;
+using predict::TransformerPlan;
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+TransformerRequest small_request(int gpus, std::int64_t batch, double memory_gib) {
+  TransformerRequest request;
+  request.task = predict::task_on("A100-80G", predict::llama_like(8, 2048, 16, 4, 5632, 32'000),
+                                  1 << 14, batch);
+  request.gpus = gpus;
+  request.memory_bytes = memory_gib * kGiB;
+  return request;
+}
+
+// Every combination of every number, asked one by one whether it keeps the rules.
+double least_by_trying_all(const TransformerRequest& request) {
+  const predict::TransformerTask& task = request.task;
+  double least = std::numeric_limits<double>::infinity();
+  TransformerPlan plan;
+  const auto try_plan = [&] {
+    if (!fits_pins(request.pins, plan) ||
+        !predict::broken_rules(task.model, task.sequence, request.gpus, task.batch, plan).empty() ||
+        predict::transformer_memory(task.model, task.sequence, true, plan).needed >
+            request.memory_bytes) {
+      return;
+    }
+    least = std::min(least, predict::transformer_time(task, plan).iteration);
+  };
+  for (const ParallelMode mode :
+       {ParallelMode::isp, ParallelMode::mtp, ParallelMode::msp, ParallelMode::fsp})
+    for (int hp = 1; hp <= request.gpus; ++hp)
+      for (int cp = 1; hp * cp <= request.gpus; ++cp)
+        for (int w = 1; w <= cp; ++w)
+          for (int pp = 1; hp * cp * pp <= request.gpus; pp *= 2)
+            for (int v = 1; v <= 8; ++v)
+              for (std::int64_t mb = 1; mb <= task.batch; ++mb)
+                for (const Recompute recompute :
+                     {Recompute::none, Recompute::full, Recompute::plus})
+                  for (const bool is_head_first : {true, false}) {
+                    if (request.gpus % (hp * cp * pp) != 0) continue;
+                    plan = {};
+                    plan.mode = mode;
+                    plan.grid = {hp, cp, w, is_head_first};
+                    plan.stages = pp;
+                    plan.interleave = v;
+                    plan.replicas = request.gpus / (hp * cp * pp);
+                    plan.micro_batch = static_cast<int>(mb);
+                    plan.micro_count = static_cast<int>(task.batch / (plan.replicas * mb));
+                    plan.has_memory_pool = mode == ParallelMode::isp;
+                    plan.recompute = recompute;
+                    if (plan.batch() != task.batch) continue;
+                    for (int wp = 1; wp <= plan.same_weights(); wp *= 2)
+                      for (int os = wp; os <= plan.same_weights(); os *= 2)
+                        for (const int gs : {wp, os}) {
+                          plan.weight_shards = wp;
+                          plan.gradient_shards = gs;
+                          plan.optimizer_shards = os;
+                          try_plan();
+                        }
+                  }
+  return least;
+}
+
+RC_GTEST_PROP(TransformerSearchProperty, FindsWhatTryingEverythingFinds, ()) {
+  const int gpus = 1 << *rc::gen::inRange(0, 4);
+  TransformerRequest request =
+      small_request(gpus, 1 << *rc::gen::inRange(0, 4), *rc::gen::inRange(8, 60));
+  if (*rc::gen::inRange(0, 3) == 0) request.pins.pp = 2;
+  if (*rc::gen::inRange(0, 3) == 0) request.pins.zp = 2;
+  const TransformerAnswer answer = search_transformer(request, 2);
+  const double least = least_by_trying_all(request);
+  if (answer.best.empty()) {
+    RC_ASSERT(least == std::numeric_limits<double>::infinity());
+    return;
+  }
+  RC_ASSERT(answer.best[0].time.iteration == least);
+  RC_ASSERT(answer.best[0].memory.needed <= request.memory_bytes);
+  RC_ASSERT(fits_pins(request.pins, answer.best[0].plan));
+  if (answer.best.size() > 1) RC_ASSERT(answer.best[1].time.iteration >= least);
+}
+
+TransformerRequest llama_request(std::int64_t sequence, std::int64_t kv_heads, std::int64_t batch) {
+  TransformerRequest request;
+  request.task = predict::task_on("A100-80G", predict::llama2_7b(kv_heads), sequence, batch);
+  request.task.fabric.nics = 4;
+  request.gpus = 64;
+  request.memory_bytes = 80 * kGiB;
+  return request;
+}
+
+// One sequence over 64 GPUs, where neither heads nor a ring alone are enough.
+TEST(TransformerSearch, BeatsTheFamiliesOnOneLongSequence) {
+  for (const std::int64_t kv_heads : {32, 8}) {
+    for (const int log : {17, 18, 19, 20}) {
+      TransformerRequest request = llama_request(std::int64_t{1} << log, kv_heads, 1);
+      request.pins.sp = 64;
+      const TransformerAnswer answer = search_transformer(request);
+      ASSERT_FALSE(answer.best.empty());
+      const auto families = attention_families(request);
+      EXPECT_FALSE(families[0].best);  // 64 is above the heads
+      for (const TransformerAlternative& family : families) {
+        if (!family.best) continue;
+        EXPECT_LE(answer.best[0].time.iteration, family.best->time.iteration) << family.change;
+      }
+      EXPECT_GT(families[1].best->time.iteration, 1.02 * answer.best[0].time.iteration);
+    }
+  }
+}
+
+TEST(TransformerSearch, EndsWithinFiveSecondsWithEveryExplanation) {
+  const auto start = std::chrono::steady_clock::now();
+  const TransformerRequest request = llama_request(1 << 17, 8, 32);
+  const TransformerAnswer answer = search_transformer(request, 5);
+  ASSERT_EQ(answer.best.size(), 5U);
+  EXPECT_EQ(attention_families(request).size(), 3U);
+  EXPECT_GT(other_degrees(request, answer.best[0].plan).size(), 5U);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{5});
+}
+
+TEST(TransformerSearch, GivesTheSameAnswerTwice) {
+  const TransformerRequest request = llama_request(1 << 18, 8, 16);
+  const TransformerAnswer one = search_transformer(request, 5);
+  const TransformerAnswer two = search_transformer(request, 5);
+  ASSERT_EQ(one.best.size(), two.best.size());
+  for (std::size_t i = 0; i < one.best.size(); ++i) EXPECT_EQ(one.best[i].plan, two.best[i].plan);
+}
+
+TEST(TransformerAdvice, NamesThePinThatNothingFits) {
+  TransformerRequest request = llama_request(4096, 32, 64);
+  request.pins.tp = 3;
+  request.pins.pp = 2;
+  const NoTransformerPlan why = why_no_plan(request);
+  EXPECT_FALSE(why.is_memory);
+  EXPECT_EQ(to_string(why.reasons), "--pin is \"tp=3\", expected tp= one of 1, 2, 4, 8\n");
+}
+
+TEST(TransformerAdvice, NamesThePinsThatContradictEachOther) {
+  TransformerRequest request = llama_request(4096, 32, 64);
+  request.pins.tp = 8;
+  request.pins.cp = 2;
+  EXPECT_EQ(to_string(why_no_plan(request).reasons),
+            "--pin is \"tp=8,cp=2\", expected all of them but tp=8, or but cp=2: together they fit "
+            "no plan\n");
+}
+
+TEST(TransformerAdvice, NamesTheSmallestBatchThatCanBeDivided) {
+  TransformerRequest request = llama_request(4096, 32, 7);
+  request.gpus = 13;  // neither layers nor heads
+  const NoTransformerPlan why = why_no_plan(request);
+  EXPECT_FALSE(why.is_memory);
+  EXPECT_EQ(to_string(why.reasons),
+            "--batch is \"7\", expected 13, which can be divided among 13 GPUs\n");
+}
+
+TEST(TransformerAdvice, NamesTheMemoryThatIsEnough) {
+  TransformerRequest request = llama_request(4096, 32, 64);
+  request.gpus = 1;
+  const NoTransformerPlan why = why_no_plan(request);
+  EXPECT_TRUE(why.is_memory);
+  const double least = search_transformer(request).least_memory;
+  EXPECT_NE(to_string(why.reasons)
+                .find("--memory is \"80GiB\", expected " +
+                      std::to_string(static_cast<int>(std::ceil(least / kGiB))) + "GiB"),
+            std::string::npos)
+      << to_string(why.reasons);
+  request.memory_bytes = std::ceil(least / kGiB) * kGiB;  // what it named is enough
+  EXPECT_FALSE(search_transformer(request).best.empty());
+}
+
+TEST(TransformerAdvice, ListsPartsOfANodeAndWholeNodes) {
+  EXPECT_EQ(usual_sizes(8, 64), (std::vector{1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64}));
+  EXPECT_EQ(usual_sizes(4, 4), (std::vector{1, 2, 4}));
+  EXPECT_EQ(usual_sizes(8, 1), (std::vector{1}));
+}
+
+}  // namespace
+}  // namespace weir::plan

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every plan for a transformer on so many GPUs, in a fixed order. A structure is a plan without shards: how the GPUs are
+// cut into stages, replicas and sequence splits, the attention grid, what is computed again, microbatches. On each
+// structure the shards of weights, gradients and optimizer state are chosen: gradients as coarse as the weights or as
+// fine as the optimizer state.
+//
+// Space: pp divides the layers; interleaving up to 8 pieces; msp, mtp and fsp only inside a node; rings need flash
+// attention; selective recomputation only without flash attention, where it saves something.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/transformer/transformer_time.h"
+
+namespace weir::plan {
+
+// What somebody has decided already: "tp=8,pp=4,recompute=full".
+struct TransformerPins {
+  std::optional<predict::ParallelMode> mode;
+  std::optional<int> tp;  // split of mtp, msp, fsp; 1 allows isp, too
+  std::optional<int> sp;  // split of isp
+  std::optional<int> hp;
+  std::optional<int> cp;
+  std::optional<int> window;
+  std::optional<bool> is_head_first;
+  std::optional<int> dp;
+  std::optional<int> pp;
+  std::optional<int> interleave;
+  std::optional<int> wp;
+  std::optional<int> zp;
+  std::optional<predict::Recompute> recompute;
+  std::optional<int> micro_batch;
+  std::optional<int> micro_count;
+};
+
+// Which attention grids count.
+enum class AttentionFamily : std::uint8_t {
+  any,
+  ulysses,  // heads only, no KV head twice
+  ring,     // context only, one ring
+  usp,      // heads and context, one ring, no KV head twice
+};
+
+struct TransformerRequest {
+  predict::TransformerTask task;
+  int gpus = 1;
+  double memory_bytes = 0;  // of one GPU
+  TransformerPins pins;
+  AttentionFamily family = AttentionFamily::any;
+  // When set, only plans for which it is true: those that a trainer can run.
+  std::function<bool(const predict::TransformerPlan&)> can_run;
+};
+
+bool fits_pins(const TransformerPins& pins, const predict::TransformerPlan& plan);
+bool is_of_family(AttentionFamily family, const TransformerModel& model,
+                  const predict::TransformerPlan& plan);
+
+// Plans with all shards 1. Pins other than wp and zp hold; `can_run` is not asked.
+std::vector<predict::TransformerPlan> structures(const TransformerRequest& request);
+// The structure with every choice of shards that the pins allow.
+std::vector<predict::TransformerPlan> sharded(const TransformerRequest& request,
+                                              const predict::TransformerPlan& structure);
+
+// Ascending.
+std::vector<int> divisors(std::int64_t number);
+
+}  // namespace weir::plan
