@@ -17,6 +17,8 @@
 #include "cli/planning_options.h"
 #include "cli/planning_setup.h"
 #include "cli/progress_display.h"
+#include "cli/transformer_command.h"
+#include "cli/transformer_options.h"
 #include "formats/quantity_text.h"
 #include "plan/training/advice.h"
 #include "plan/training/alleviation.h"
@@ -137,6 +139,7 @@ Result<void> tell_why_not(const OptionValues& options, const predict::IterationC
 }  // namespace
 
 Result<void> plan_command(const OptionValues& options, Console& console) {
+  if (is_unmeasured(options)) return transformer_command(options, console);
   const auto start = Clock::now();
   Diagnostics mistakes;
   refuse_mixed_plan_options(options, plan_spec(), mistakes);

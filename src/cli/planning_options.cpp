@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/plan_overlap_command.h"
+#include "cli/transformer_options.h"
 #include "formats/input_ranges.h"
 
 namespace weir::cli {
@@ -201,10 +202,11 @@ CommandSpec plan_spec() {
           "degrees, what is computed again, and the microbatch, so that an iteration is predicted "
           "to take least and every GPU's memory is enough. It says where the time goes, how far "
           "from the best possible the plan can be, and what would help. Predictions come from "
-          "measurements of single operators. Ctrl-C prints the best plan so far. --model and "
-          "--size "
-          "say which model. With --overlap: how many thread blocks (CTAs) the collectives of a "
-          "backward pass should use, so that it ends soonest.",
+          "measurements of single operators. Ctrl-C prints the best plan so far. With "
+          "--model-config or "
+          "--dims nothing has to be measured: a transformer's plan, attention over long sequences "
+          "included, comes from its dimensions and the type of GPU. With --overlap: how many thread "
+          "blocks (CTAs) the collectives of a backward pass should use, so that it ends soonest.",
       .options = model_options(),
       .examples = {
           {"weir plan --model gpt --size 13B --nodes 4 --gpus-per-node 8 --report plan.html",
@@ -218,11 +220,18 @@ CommandSpec plan_spec() {
            "--batch 512 --cost-model published --recompute derived --json",
            "The published cost model and rule, for a program."},
           {"weir plan --overlap examples/overlap/vgg16.yaml --rate 200GB/s",
-           "How many CTAs should my gradients' collectives use?"}}};
+           "How many CTAs should my gradients' collectives use?"},
+          {"weir plan --model-config examples/models/llama2-7b-gqa.json --sequence 131072 --batch "
+           "32 "
+           "--nodes 8",
+           "A long sequence, without any measurement."},
+          {"weir plan --model-config examples/models/llama2-7b.json --nodes 2 --export megatron",
+           "The best plan that Megatron-LM can run, as its arguments."}}};
   append(spec.options, {with_default(node_count_option(), "1"), with_default(gpus_option(), "8"),
                         with_default(memory_option(), "28000MiB")});
   append(spec.options, search_options());
   append(spec.options, overlap_planning_options());
+  append(spec.options, transformer_options());
   append(spec.options, output_options());
   return spec;
 }

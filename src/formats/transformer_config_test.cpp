@@ -68,11 +68,12 @@ TEST(TransformerConfig, NamesEveryDimensionThatIsMissingOrWrong) {
                            "vocab_size is missing", "intermediate_size is missing"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-  EXPECT_THAT(config_mistakes(R"({"model_type": "llama", "hidden_size": 100, "intermediate_size": 10,
+  EXPECT_THAT(
+      config_mistakes(R"({"model_type": "llama", "hidden_size": 100, "intermediate_size": 10,
       "num_hidden_layers": 2, "num_attention_heads": 7, "num_key_value_heads": 3,
       "vocab_size": 10})"),
-              testing::AllOf(HasSubstr("num_attention_heads is \"7\", expected a divisor"),
-                             HasSubstr("num_key_value_heads is \"3\", expected a divisor")));
+      testing::AllOf(HasSubstr("num_attention_heads is \"7\", expected a divisor"),
+                     HasSubstr("num_key_value_heads is \"3\", expected a divisor")));
 }
 
 TEST(TransformerConfig, ReadsDimensionsThatAreTyped) {

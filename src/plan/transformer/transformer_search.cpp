@@ -17,7 +17,7 @@ auto simplicity(const TransformerPlan& plan) {
   return std::tuple{plan.stages,
                     plan.split(),
                     plan.grid.context,
-                    plan.grid.window,
+                    plan.grid.windows(),
                     !plan.grid.is_head_first,
                     plan.mode,
                     plan.weight_shards,

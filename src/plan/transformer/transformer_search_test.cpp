@@ -79,11 +79,17 @@ double least_by_trying_all(const TransformerRequest& request) {
 
 RC_GTEST_PROP(TransformerSearchProperty, FindsWhatTryingEverythingFinds, ()) {
   const int gpus = 1 << *rc::gen::inRange(0, 4);
+  // Around what the model needs; nodes of one, two or four GPUs, so that placement matters.
   TransformerRequest request =
-      small_request(gpus, 1 << *rc::gen::inRange(0, 4), *rc::gen::inRange(8, 60));
+      small_request(gpus, 1 << *rc::gen::inRange(0, 4), *rc::gen::inRange(60, 200) / 10.0);
+  request.task.fabric.gpus_per_node = 1 << *rc::gen::inRange(0, 3);
+  request.task.fabric.nic_bytes_s /= 1 << *rc::gen::inRange(0, 6);
+  request.task.fabric.nics = 1;
+  request.task.sequence <<= *rc::gen::inRange(0, 3);
   if (*rc::gen::inRange(0, 3) == 0) request.pins.pp = 2;
   if (*rc::gen::inRange(0, 3) == 0) request.pins.zp = 2;
-  const TransformerAnswer answer = search_transformer(request, 2);
+  const TransformerAnswer answer =
+      search_transformer(request, *rc::gen::inRange<std::size_t>(1, 3));
   const double least = least_by_trying_all(request);
   if (answer.best.empty()) {
     RC_ASSERT(least == std::numeric_limits<double>::infinity());

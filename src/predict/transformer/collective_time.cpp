@@ -14,8 +14,9 @@ constexpr double kNetworkHop = 4.0e-6;
 constexpr double kNetworkShare = 0.9;
 constexpr int kUsualNode = 8;
 
-// InternEvo's simulator divides the network by this, by the ranks of the group.
-double congestion(int ranks) {
+// InternEvo's simulator divides the network by this, by how far the group reaches.
+double congestion(RankGroup group) {
+  const int ranks = group.size * group.stride;
   if (ranks <= 16) return 1.0;
   if (ranks <= 32) return 1.1;
   if (ranks <= 64) return 1.2;
@@ -34,7 +35,7 @@ double ring_bytes_s(const Fabric& fabric, RankGroup group) {
   if (nodes_of(fabric, group) == 1) return fabric.link_bytes_s;
   const int members = members_on_node(fabric, group);
   const double sharing = static_cast<double>(fabric.gpus_per_node) / members;
-  const double network = fabric.node_bytes_s() / sharing / congestion(group.size);
+  const double network = fabric.node_bytes_s() / sharing / congestion(group);
   return members > 1 ? std::min(fabric.link_bytes_s, network) : network;
 }
 
@@ -84,7 +85,7 @@ double all_to_all_seconds(const Fabric& fabric, RankGroup group, double bytes) {
   if (members == group.size) return inside + kFirstHop;
   // Every GPU of the node sends what belongs to ranks on other nodes.
   const double leaving = fabric.gpus_per_node * bytes * (group.size - members) / group.size;
-  const double network = leaving / (fabric.node_bytes_s() / congestion(group.size));
+  const double network = leaving / (fabric.node_bytes_s() / congestion(group));
   return std::max(inside, network) + kFirstHop + kNetworkHop;
 }
 

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_export.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "formats/json_text.h"
+#include "report/transformer_json.h"
+
+namespace weir::report {
+namespace {
+
+using predict::ParallelMode;
+using predict::Recompute;
+using predict::TransformerPlan;
+
+constexpr std::array<std::string_view, 6> kTargetNames{"megatron",  "deepspeed", "torchtitan",
+                                                       "internevo", "torchrun",  "weir"};
+
+bool has_copies(const TransformerModel& model, const TransformerPlan& plan) {
+  return plan.mode == ParallelMode::isp && plan.grid.head > model.kv_heads;
+}
+
+bool is_isp(const TransformerPlan& plan) {
+  return plan.mode == ParallelMode::isp;
+}
+
+int tensor_degree(const TransformerPlan& plan) {
+  return is_isp(plan) ? 1 : plan.split();
+}
+
+// Collects what a target cannot say.
+class Words {
+ public:
+  void need(bool can, std::string_view what) {
+    if (!can) missing_.emplace_back(what);
+  }
+  std::vector<std::string> missing() && { return std::move(missing_); }
+
+ private:
+  std::vector<std::string> missing_;
+};
+
+// One ring, heads in neighbouring ranks, every KV head once: what most trainers have.
+void need_plain_grid(const TransformerModel& model, const TransformerPlan& plan, Words& words) {
+  words.need(plan.grid.window == plan.grid.context, "a ring with windows");
+  words.need(plan.grid.is_head_first, "context-first placement");
+  words.need(!has_copies(model, plan), "copies of key/value heads");
+}
+
+std::vector<std::string> beyond_megatron(const TransformerModel& model,
+                                         const TransformerPlan& plan) {
+  Words words;
+  const int whole = plan.same_weights();
+  words.need(plan.mode != ParallelMode::fsp, "mode fsp");
+  need_plain_grid(model, plan, words);
+  words.need(plan.recompute != Recompute::plus, "selective++ recomputation");
+  words.need(model.experts == 1, "experts without expert parallelism");
+  words.need(plan.weight_shards == 1 || (plan.weight_shards == whole && plan.stages == 1),
+             "weights sharded over some of the ranks, or with a pipeline");
+  words.need(plan.gradient_shards == plan.weight_shards, "gradients in finer shards than weights");
+  words.need(model.layers % plan.stages == 0, "stages of different length");
+  return std::move(words).missing();
+}
+
+std::vector<std::string> beyond_deepspeed(const TransformerModel& model,
+                                          const TransformerPlan& plan) {
+  Words words;
+  const int whole = plan.same_weights();
+  words.need(is_isp(plan) || plan.split() == 1, "tensor parallelism");
+  words.need(plan.grid.context == 1, "a ring");
+  words.need(!has_copies(model, plan), "copies of key/value heads");
+  words.need(plan.stages == 1, "a pipeline");
+  words.need(plan.recompute == Recompute::none || plan.recompute == Recompute::full,
+             "selective recomputation");
+  for (const int shards : {plan.weight_shards, plan.gradient_shards, plan.optimizer_shards})
+    words.need(shards == 1 || shards == whole, "shards over some of the ranks");
+  return std::move(words).missing();
+}
+
+std::vector<std::string> beyond_torchtitan(const TransformerModel& model,
+                                           const TransformerPlan& plan) {
+  Words words;
+  words.need(is_isp(plan) || plan.mode == ParallelMode::msp || plan.split() == 1,
+             "tensor parallelism without a split sequence, or fsp");
+  words.need(!is_isp(plan) || plan.grid.head == 1, "heads split by all-to-all");
+  need_plain_grid(model, plan, words);
+  words.need(plan.recompute == Recompute::none || plan.recompute == Recompute::full,
+             "selective recomputation");
+  words.need(model.experts == 1, "experts without expert parallelism");
+  words.need(plan.gradient_shards == plan.optimizer_shards,
+             "optimizer state in finer shards than gradients");
+  words.need(plan.weight_shards == 1 || plan.weight_shards == plan.optimizer_shards,
+             "weights in coarser shards than gradients, but sharded");
+  const int ring = is_isp(plan) ? plan.split() : 1;
+  words.need(plan.optimizer_shards % ring == 0, "shards that leave out ranks of a ring");
+  words.need(model.layers % plan.stages == 0, "stages of different length");
+  return std::move(words).missing();
+}
+
+std::vector<std::string> beyond_internevo(const TransformerModel& model,
+                                          const TransformerPlan& plan) {
+  Words words;
+  words.need(plan.gradient_shards == plan.weight_shards, "gradients in finer shards than weights");
+  words.need(is_isp(plan) || plan.weight_shards == 1, "sharded weights outside isp");
+  words.need(plan.recompute != Recompute::selective, "recomputation of attention only");
+  words.need(plan.recompute != Recompute::plus || is_isp(plan), "selective++ outside isp");
+  words.need(model.experts == 1, "experts without expert parallelism");
+  words.need(model.is_gated, "a plain MLP");
+  return std::move(words).missing();
+}
+
+std::string megatron_text(const ExportedPlan& exported) {
+  const TransformerPlan& plan = exported.plan;
+  const TransformerModel& model = exported.task.model;
+  std::vector<std::string> words;
+  const auto add = [&](std::string_view name, auto value) {
+    words.push_back(fmt::format("--{} {}", name, value));
+  };
+  add("num-layers", model.layers);
+  add("hidden-size", model.hidden);
+  add("ffn-hidden-size", model.ffn);
+  add("num-attention-heads", model.heads);
+  add("kv-channels", model.head_dim);
+  if (model.kv_heads != model.heads) {
+    words.emplace_back("--group-query-attention");
+    add("num-query-groups", model.kv_heads);
+  }
+  if (model.is_gated) words.emplace_back("--swiglu");
+  if (!model.has_tied_embeddings) words.emplace_back("--untie-embeddings-and-output-weights");
+  add("seq-length", exported.task.sequence);
+  add("max-position-embeddings", exported.task.sequence);
+  add("micro-batch-size", plan.micro_batch);
+  add("global-batch-size", plan.batch());
+  words.emplace_back("--bf16");
+  if (exported.task.runtime.has_flash) words.emplace_back("--use-flash-attn");
+  add("tensor-model-parallel-size", tensor_degree(plan));
+  if (plan.mode == ParallelMode::msp && plan.split() > 1) words.emplace_back("--sequence-parallel");
+  add("pipeline-model-parallel-size", plan.stages);
+  if (plan.interleave > 1) {
+    add("num-layers-per-virtual-pipeline-stage",
+        model.layers / (static_cast<std::int64_t>(plan.stages) * plan.interleave));
+  }
+  if (is_isp(plan) && plan.split() > 1) {
+    add("context-parallel-size", plan.split());
+    const bool has_ring = plan.grid.context > 1;
+    add("cp-comm-type", plan.grid.head == 1 ? "p2p" : has_ring ? "a2a+p2p" : "a2a");
+    if (plan.grid.head > 1 && has_ring) {
+      words.push_back(fmt::format("--hierarchical-context-parallel-sizes {} {}", plan.grid.head,
+                                  plan.grid.context));
+    }
+  }
+  if (plan.weight_shards > 1) {
+    words.emplace_back("--use-megatron-fsdp");
+    add("data-parallel-sharding-strategy", "optim_grads_params");
+  }
+  if (plan.optimizer_shards > 1) {
+    words.emplace_back("--use-distributed-optimizer");
+    words.emplace_back("--overlap-grad-reduce");
+    const int instances = plan.same_weights() / plan.optimizer_shards;
+    if (instances > 1) add("num-distributed-optimizer-instances", instances);
+  }
+  if (plan.recompute == Recompute::selective) add("recompute-granularity", "selective");
+  if (plan.recompute == Recompute::full) {
+    add("recompute-granularity", "full");
+    add("recompute-method", "uniform");
+    add("recompute-num-layers", 1);
+  }
+  return fmt::format("{}\n", fmt::join(words, "\n"));
+}
+
+int zero_stage(const TransformerPlan& plan) {
+  if (plan.weight_shards > 1) return 3;
+  if (plan.gradient_shards > 1) return 2;
+  return plan.optimizer_shards > 1 ? 1 : 0;
+}
+
+Result<std::string> deepspeed_text(const ExportedPlan& exported) {
+  const TransformerPlan& plan = exported.plan;
+  nlohmann::ordered_json json;
+  json["train_batch_size"] = plan.batch();
+  json["train_micro_batch_size_per_gpu"] = plan.micro_batch;
+  json["gradient_accumulation_steps"] = plan.micro_count;
+  json["bf16"] = {{"enabled", true}};
+  json["zero_optimization"] = {{"stage", zero_stage(plan)}, {"overlap_comm", true}};
+  if (plan.split() > 1) json["sequence_parallel_size"] = plan.split();
+  if (plan.recompute == Recompute::full)
+    json["activation_checkpointing"] = {{"partition_activations", false}};
+  return formats::json_text(json);
+}
+
+std::string torchtitan_text(const ExportedPlan& exported) {
+  const TransformerPlan& plan = exported.plan;
+  const bool has_pipeline = plan.stages > 1;
+  const int ring = is_isp(plan) ? plan.split() : 1;
+  const int shard = plan.optimizer_shards / ring;
+  std::string text = "[training]\n";
+  text += fmt::format("local_batch_size = {}\n",
+                      has_pipeline ? plan.micro_batch * plan.micro_count : plan.micro_batch);
+  text += fmt::format("global_batch_size = {}\n", plan.batch());
+  text += fmt::format("seq_len = {}\n\n[parallelism]\n", exported.task.sequence);
+  text += fmt::format("data_parallel_replicate_degree = {}\n", plan.replicas / shard);
+  text += fmt::format("data_parallel_shard_degree = {}\n", shard);
+  text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n",
+                      plan.weight_shards == 1 ? "never" : "always");
+  text += fmt::format("tensor_parallel_degree = {}\n", tensor_degree(plan));
+  text += fmt::format("context_parallel_degree = {}\n", ring);
+  text += fmt::format("pipeline_parallel_degree = {}\n", plan.stages);
+  if (has_pipeline) {
+    text += fmt::format("pipeline_parallel_schedule = \"{}\"\n",
+                        plan.interleave > 1 ? "Interleaved1F1B" : "1F1B");
+    text += fmt::format(
+        "pipeline_parallel_layers_per_stage = {}\n",
+        exported.task.model.layers / (static_cast<std::int64_t>(plan.stages) * plan.interleave));
+    text += "pipeline_parallel_first_stage_less_layers = 0\n";
+    text += "pipeline_parallel_last_stage_less_layers = 0\n";
+    text += fmt::format("pipeline_parallel_microbatch_size = {}\n", plan.micro_batch);
+  }
+  text += fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", to_string(plan.recompute));
+  return text;
+}
+
+std::string_view python_truth(bool is_true) {
+  return is_true ? "True" : "False";
+}
+
+std::string internevo_text(const ExportedPlan& exported) {
+  const TransformerPlan& plan = exported.plan;
+  const TransformerModel& model = exported.task.model;
+  const bool has_grid = is_isp(plan) && plan.grid.context > 1;
+  std::string text = fmt::format("SEQ_LEN = {}\n", exported.task.sequence);
+  text += fmt::format("data = dict(seq_len=SEQ_LEN, micro_num={}, micro_bsz={})\n",
+                      plan.micro_count, plan.micro_batch);
+  text += fmt::format(
+      "model = dict(num_layers={}, hidden_size={}, num_attention_heads={}, "
+      "num_kv_attention_heads={}, "
+      "mlp_ratio={}, vocab_size={}, dtype=\"torch.bfloat16\", checkpoint={}, num_chunks={})\n",
+      model.layers, model.hidden, model.heads, model.kv_heads,
+      static_cast<double>(model.ffn) / static_cast<double>(model.hidden), model.vocab,
+      python_truth(plan.recompute != Recompute::none), plan.interleave);
+  if (plan.recompute == Recompute::plus) text += "selective_checkpoint = True\n";
+  text += "parallel = dict(\n";
+  text += fmt::format("    zero1=dict(size={}),\n", plan.zero_degree());
+  text +=
+      fmt::format("    tensor=dict(size={}, mode=\"{}\"),\n", plan.split(), to_string(plan.mode));
+  text += fmt::format("    pipeline=dict(size={}, interleaved_overlap={}),\n", plan.stages,
+                      python_truth(plan.interleave > 1));
+  text += fmt::format("    weight=dict(size={}, overlap={}, memory_pool={}),\n", plan.weight_shards,
+                      python_truth(plan.hides_weights),
+                      python_truth(plan.has_memory_pool && plan.weight_shards > 1));
+  text += fmt::format(
+      "    sequence_2D=dict(\n        enable={},\n        head_size={},\n        context_size={},\n"
+      "        window_size={},\n        device_placement_strategy=dict(head_first={}, "
+      "interleaved=False),\n    ),\n)\n",
+      python_truth(has_grid), plan.grid.head, plan.grid.context, plan.grid.window,
+      python_truth(plan.grid.is_head_first));
+  return text;
+}
+
+std::string torchrun_text(const ExportedPlan& exported) {
+  if (exported.nodes == 1)
+    return fmt::format("torchrun --standalone --nnodes 1 --nproc-per-node {} train.py\n",
+                       exported.gpus_per_node);
+  return fmt::format(
+      "torchrun --nnodes {} --nproc-per-node {} --rdzv-backend c10d --rdzv-id plan "
+      "--rdzv-endpoint FIRST_NODE:29500 train.py\n",
+      exported.nodes, exported.gpus_per_node);
+}
+
+}  // namespace
+
+std::vector<std::string> export_targets() {
+  return {kTargetNames.begin(), kTargetNames.end()};
+}
+
+ExportTarget export_target(std::string_view name) {
+  for (std::size_t i = 0; i < kTargetNames.size(); ++i) {
+    if (kTargetNames[i] == name) return static_cast<ExportTarget>(i);
+  }
+  return ExportTarget::weir;
+}
+
+std::vector<std::string> beyond(ExportTarget target, const TransformerModel& model,
+                                const TransformerPlan& plan) {
+  switch (target) {
+    case ExportTarget::megatron:
+      return beyond_megatron(model, plan);
+    case ExportTarget::deepspeed:
+      return beyond_deepspeed(model, plan);
+    case ExportTarget::torchtitan:
+      return beyond_torchtitan(model, plan);
+    case ExportTarget::internevo:
+      return beyond_internevo(model, plan);
+    case ExportTarget::torchrun:
+    case ExportTarget::weir:
+      break;
+  }
+  return {};
+}
+
+Result<std::string> export_plan(ExportTarget target, const ExportedPlan& exported) {
+  const predict::TransformerTask& task = exported.task;
+  Diagnostics broken =
+      predict::broken_rules(task.model, task.sequence, exported.nodes * exported.gpus_per_node,
+                            task.batch, exported.plan);
+  for (const std::string& missing : beyond(target, task.model, exported.plan)) {
+    broken.add({{},
+                0,
+                "--export",
+                std::string{kTargetNames[static_cast<std::size_t>(target)]},
+                "another target: it has no word for " + missing});
+  }
+  if (!broken.empty()) return bad_input(std::move(broken));
+  switch (target) {
+    case ExportTarget::megatron:
+      return megatron_text(exported);
+    case ExportTarget::deepspeed:
+      return deepspeed_text(exported);
+    case ExportTarget::torchtitan:
+      return torchtitan_text(exported);
+    case ExportTarget::internevo:
+      return internevo_text(exported);
+    case ExportTarget::torchrun:
+      return torchrun_text(exported);
+    case ExportTarget::weir:
+      break;
+  }
+  return formats::json_text(transformer_plan_json(exported.task, exported.plan));
+}
+
+}  // namespace weir::report

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_export.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "plan/transformer/transformer_search.h"
+#include "predict/transformer/published_runs_testing.h"
+
+namespace weir::report {
+namespace {
+
+using predict::ParallelMode;
+using predict::Recompute;
+using predict::TransformerPlan;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kTargets = 6;
+
+// Any numbers at all, rules or not.
+TransformerPlan any_numbers() {
+  const auto degree = [] { return *rc::gen::elementOf(std::vector{1, 1, 2, 2, 3, 4, 8, 16}); };
+  TransformerPlan plan;
+  plan.mode = *rc::gen::elementOf(
+      std::vector{ParallelMode::isp, ParallelMode::msp, ParallelMode::mtp, ParallelMode::fsp});
+  plan.grid = {degree(), degree(), degree(), *rc::gen::arbitrary<bool>()};
+  plan.replicas = degree();
+  plan.stages = degree();
+  plan.interleave = degree();
+  plan.weight_shards = degree();
+  plan.gradient_shards = degree();
+  plan.optimizer_shards = degree();
+  plan.micro_batch = degree();
+  plan.micro_count = degree();
+  plan.recompute = *rc::gen::elementOf(
+      std::vector{Recompute::none, Recompute::selective, Recompute::full, Recompute::plus});
+  return plan;
+}
+
+std::map<std::string, std::string> arguments_of(const std::string& text) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t space = line.find(' ');
+    found[line.substr(0, space)] = space == std::string::npos ? "" : line.substr(space + 1);
+  }
+  return found;
+}
+
+int number_in(const std::map<std::string, std::string>& found, const char* name, int otherwise) {
+  const auto at = found.find(name);
+  return at == found.end() ? otherwise : std::stoi(at->second);
+}
+
+// A wrong combination is never written, whatever the target: the rules hold in what is written, too.
+RC_GTEST_PROP(PlanExportProperty, WritesOnlyWhatIsPossibleAndCanBeSaid, ()) {
+  const TransformerPlan plan = any_numbers();
+  const predict::TransformerTask task =
+      predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch());
+  const bool is_right =
+      predict::broken_rules(task.model, task.sequence, plan.gpus(), plan.batch(), plan).empty();
+  for (int i = 0; i < kTargets; ++i) {
+    const auto target = static_cast<ExportTarget>(i);
+    const auto text = export_plan(target, {task, plan, plan.gpus(), 1});
+    RC_ASSERT(text.has_value() == (is_right && beyond(target, task.model, plan).empty()));
+    if (!text) {
+      RC_ASSERT(text.error().code == ErrorCode::bad_input);
+      continue;
+    }
+    if (target != ExportTarget::megatron) continue;
+    const auto found = arguments_of(*text);
+    const int tp = number_in(found, "--tensor-model-parallel-size", 1);
+    const int pp = number_in(found, "--pipeline-model-parallel-size", 1);
+    const int cp = number_in(found, "--context-parallel-size", 1);
+    RC_ASSERT(plan.gpus() % (tp * pp * cp) == 0);
+    const int dp = plan.gpus() / (tp * pp * cp);
+    RC_ASSERT(number_in(found, "--global-batch-size", 0) %
+                  (dp * number_in(found, "--micro-batch-size", 0)) ==
+              0);
+    RC_ASSERT(32 % tp == 0 && 8 % tp == 0 && 32 % pp == 0);
+    RC_ASSERT((1 << 14) % cp == 0);
+  }
+}
+
+// The same when the GPUs or the batch are not those that the plan is for.
+RC_GTEST_PROP(PlanExportProperty, RefusesPlansForOtherGpusOrBatches, ()) {
+  const TransformerPlan plan = any_numbers();
+  predict::TransformerTask task =
+      predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch() + 1);
+  const auto target = static_cast<ExportTarget>(*rc::gen::inRange(0, kTargets));
+  RC_ASSERT(!export_plan(target, {task, plan, plan.gpus(), 1}));
+  task.batch = plan.batch();
+  RC_ASSERT(!export_plan(target, {task, plan, plan.gpus() + 1, 1}));
+}
+
+// A search for a target gives a plan that the target can say.
+TEST(PlanExport, IsPossibleForEveryTargetThatWasSearchedFor) {
+  for (const std::string& name : export_targets()) {
+    const ExportTarget target = export_target(name);
+    plan::TransformerRequest request;
+    request.task = predict::task_on("H100-80G", predict::llama2_7b(8), 1 << 16, 16);
+    request.gpus = 32;
+    request.memory_bytes = 80.0 * 1024 * 1024 * 1024;
+    request.can_run = [&](const TransformerPlan& plan) {
+      return beyond(target, request.task.model, plan).empty();
+    };
+    const auto answer = plan::search_transformer(request);
+    ASSERT_FALSE(answer.best.empty()) << name;
+    const auto text = export_plan(target, {request.task, answer.best[0].plan, 4, 8});
+    EXPECT_TRUE(text) << name;
+  }
+}
+
+TransformerPlan ulysses_and_ring() {
+  TransformerPlan plan;
+  plan.grid = {4, 2, 2};
+  plan.replicas = 2;
+  plan.optimizer_shards = 16;
+  return plan;
+}
+
+TEST(PlanExport, SaysTwoLevelsOfContextParallelismToMegatron) {
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 2);
+  const auto text = export_plan(ExportTarget::megatron, {task, ulysses_and_ring(), 2, 8});
+  ASSERT_TRUE(text);
+  for (const char* part : {"--context-parallel-size 8\n", "--cp-comm-type a2a+p2p\n",
+                           "--hierarchical-context-parallel-sizes 4 2\n",
+                           "--use-distributed-optimizer\n", "--num-query-groups 8\n"}) {
+    EXPECT_THAT(*text, HasSubstr(part));
+  }
+  EXPECT_THAT(*text, Not(HasSubstr("--recompute")));
+}
+
+TEST(PlanExport, NamesWhatATargetHasNoWordFor) {
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 2);
+  const auto text = export_plan(ExportTarget::deepspeed, {task, ulysses_and_ring(), 2, 8});
+  ASSERT_FALSE(text);
+  EXPECT_EQ(to_string(text.error().details),
+            "--export is \"deepspeed\", expected another target: it has no word for a ring\n");
+}
+
+TEST(PlanExport, SaysTheStageOfZeroToDeepSpeed) {
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 16);
+  TransformerPlan plan;
+  plan.grid.head = 8;
+  plan.replicas = 2;
+  plan.micro_count = 8;
+  const auto stage = [&] {
+    const auto text = export_plan(ExportTarget::deepspeed, {task, plan, 2, 8});
+    return text ? nlohmann::json::parse(*text)["zero_optimization"]["stage"].get<int>() : -1;
+  };
+  EXPECT_EQ(stage(), 0);
+  plan.optimizer_shards = 16;
+  EXPECT_EQ(stage(), 1);
+  plan.gradient_shards = 16;
+  EXPECT_EQ(stage(), 2);
+  plan.weight_shards = 16;
+  EXPECT_EQ(stage(), 3);
+  plan.weight_shards = 8;
+  EXPECT_EQ(stage(), -1);
+}
+
+}  // namespace
+}  // namespace weir::report

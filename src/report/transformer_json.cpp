@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/transformer_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "formats/rounded_number.h"
+
+namespace weir::report {
+namespace {
+
+using formats::thousandths;
+using plan::TransformerChoice;
+
+constexpr double kMiBytes = 1024.0 * 1024;
+
+nlohmann::ordered_json model_json(const TransformerModel& model) {
+  return {{"name", model.name},
+          {"layers", model.layers},
+          {"hidden", model.hidden},
+          {"heads", model.heads},
+          {"kv_heads", model.kv_heads},
+          {"head_dim", model.head_dim},
+          {"ffn", model.ffn},
+          {"gated", model.is_gated},
+          {"vocab", model.vocab},
+          {"tied_embeddings", model.has_tied_embeddings},
+          {"experts", model.experts},
+          {"experts_per_token", model.experts_per_token},
+          {"parameters", model.elements()}};
+}
+
+nlohmann::ordered_json degrees_json(const predict::TransformerPlan& plan) {
+  return {{"mode", to_string(plan.mode)},
+          {"split", plan.split()},
+          {"hp", plan.mode == predict::ParallelMode::isp ? plan.grid.head : 1},
+          {"cp", plan.grid.context},
+          {"window", plan.grid.window},
+          {"placement", plan.grid.is_head_first ? "head-first" : "context-first"},
+          {"dp", plan.replicas},
+          {"pp", plan.stages},
+          {"interleave", plan.interleave},
+          {"wp", plan.weight_shards},
+          {"gradient_shards", plan.gradient_shards},
+          {"optimizer_shards", plan.optimizer_shards},
+          {"zp", plan.zero_degree()},
+          {"recompute", to_string(plan.recompute)},
+          {"micro_batch", plan.micro_batch},
+          {"accumulate", plan.micro_count},
+          {"memory_pool", plan.has_memory_pool}};
+}
+
+nlohmann::ordered_json time_json(const predict::TransformerTime& time) {
+  const auto ms = [](double seconds) { return thousandths(seconds * 1000); };
+  return {{"linear", ms(time.linear)},
+          {"attention", ms(time.attention)},
+          {"ring_waiting", ms(time.ring_waiting)},
+          {"recompute", ms(time.again)},
+          {"sequence", ms(time.sequence)},
+          {"weights", ms(time.weights)},
+          {"head", ms(time.head)},
+          {"bubble", ms(time.bubble)},
+          {"transfers", ms(time.transfers)},
+          {"gradients", ms(time.gradients)},
+          {"update", ms(time.update)}};
+}
+
+nlohmann::ordered_json alternatives_json(
+    const std::vector<plan::TransformerAlternative>& alternatives) {
+  auto list = nlohmann::ordered_json::array();
+  for (const plan::TransformerAlternative& other : alternatives) {
+    nlohmann::ordered_json entry{{"change", other.change}};
+    if (other.best) {
+      entry["predicted_ms"] = thousandths(other.best->time.iteration * 1000);
+      entry["plan"] = degrees_json(other.best->plan);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace
+
+nlohmann::ordered_json transformer_plan_json(const predict::TransformerTask& task,
+                                             const predict::TransformerPlan& plan) {
+  return {{"model", model_json(task.model)},
+          {"gpu", std::string{task.gpu.name}},
+          {"gpus", plan.gpus()},
+          {"sequence", task.sequence},
+          {"batch", task.batch},
+          {"plan", degrees_json(plan)}};
+}
+
+nlohmann::ordered_json transformer_answer_json(const TransformerView& view) {
+  const TransformerChoice& chosen = view.chosen();
+  const predict::TransformerTask& task = view.request.task;
+  const double seconds = chosen.time.iteration;
+  nlohmann::ordered_json json{{"predicted_ms", thousandths(seconds * 1000)}};
+  json["samples_per_s"] = thousandths(static_cast<double>(task.batch) / seconds);
+  json["tokens_per_gpu_s"] =
+      thousandths(predict::tokens_per_gpu_second(task, chosen.plan, seconds));
+  json["mfu"] = thousandths(predict::model_flops_utilization(task, chosen.plan, seconds));
+  json["max_memory_mib"] = thousandths(chosen.memory.needed / kMiBytes);
+  json["cost_per_iteration"] =
+      thousandths(seconds / 3600 * view.request.gpus * view.price_per_hour);
+  json["structures"] = view.answer.structures;
+  json["evaluations"] = view.answer.looked_at;
+  json.update(transformer_plan_json(task, chosen.plan));
+  json["time_ms"] = time_json(chosen.time);
+  json["runner_ups"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 1; i < view.answer.best.size(); ++i) {
+    json["runner_ups"].push_back(
+        {{"predicted_ms", thousandths(view.answer.best[i].time.iteration * 1000)},
+         {"plan", degrees_json(view.answer.best[i].plan)}});
+  }
+  json["attention"] = alternatives_json(view.families);
+  json["other_degrees"] = alternatives_json(view.others);
+  return json;
+}
+
+}  // namespace weir::report

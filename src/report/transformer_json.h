@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A transformer's plan for programs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "plan/transformer/transformer_advice.h"
+
+namespace weir::report {
+
+// Everything an answer has: what was chosen, what else there was.
+struct TransformerView {
+  plan::TransformerRequest request;
+  int gpus_per_node = 1;
+  plan::TransformerAnswer answer;  // not empty
+  std::vector<plan::TransformerAlternative> families;
+  std::vector<plan::TransformerAlternative> others;
+  double price_per_hour = 0;  // of one GPU
+  double seconds = 0;         // of the search
+
+  const plan::TransformerChoice& chosen() const { return answer.best.front(); }
+  int nodes() const { return (request.gpus + gpus_per_node - 1) / gpus_per_node; }
+};
+
+// weir's own plan file: the degrees, the model and the batch they are for.
+nlohmann::ordered_json transformer_plan_json(const predict::TransformerTask& task,
+                                             const predict::TransformerPlan& plan);
+// The plan with its time, memory and what stood beside it.
+nlohmann::ordered_json transformer_answer_json(const TransformerView& view);
+
+}  // namespace weir::report

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/transformer_tables.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "report/plan_tables.h"
+
+namespace weir::report {
+namespace {
+
+using plan::TransformerAlternative;
+using plan::TransformerChoice;
+using predict::ParallelMode;
+using predict::TransformerPlan;
+
+constexpr double kGigabyte = 1024.0 * 1024 * 1024;
+
+std::string ms_text(double seconds) {
+  return with_commas(seconds * 1000, 1);
+}
+
+std::string ratio_text(double seconds, double chosen) {
+  return fmt::format("{:.3f}", seconds / chosen);
+}
+
+std::vector<std::string> choice_row(std::string name, const TransformerChoice& choice,
+                                    double chosen) {
+  return {std::move(name), ms_text(choice.time.iteration),
+          ratio_text(choice.time.iteration, chosen),
+          fmt::format("{:.1f}", choice.memory.needed / kGigabyte), plan_words(choice.plan)};
+}
+
+Table choice_table(std::string title, std::string heading) {
+  return {std::move(title),
+          {{std::move(heading), Align::left},
+           {"iteration ms"},
+           {"times as long"},
+           {"GiB"},
+           {"plan", Align::left}},
+          {}};
+}
+
+Table alternative_table(std::string title, std::string heading,
+                        const std::vector<TransformerAlternative>& alternatives, double chosen) {
+  Table table = choice_table(std::move(title), std::move(heading));
+  for (const TransformerAlternative& other : alternatives) {
+    table.rows.push_back(
+        other.best ? choice_row(other.change, *other.best, chosen)
+                   : std::vector<std::string>{other.change, "-", "-", "-", "no such plan fits"});
+  }
+  return table;
+}
+
+std::string attention_meaning(const TransformerView& view) {
+  const TransformerPlan& plan = view.chosen().plan;
+  if (plan.split() == 1) return "each sequence on one GPU";
+  if (plan.mode != ParallelMode::isp) return "heads split with the weights";
+  std::string text = fmt::format("{} heads and 1/{} of the tokens of a sequence on each GPU",
+                                 view.request.task.model.heads / plan.grid.head, plan.grid.context);
+  if (plan.grid.head > view.request.task.model.kv_heads)
+    text += fmt::format(", KV heads {} times", plan.grid.head / view.request.task.model.kv_heads);
+  if (plan.grid.context > 1) {
+    const double waiting = view.chosen().time.ring_waiting;
+    text += waiting > 1e-3 * view.chosen().time.iteration
+                ? fmt::format(", the ring waits {} ms", ms_text(waiting))
+                : ", the ring is hidden behind attention";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_words(const TransformerPlan& plan) {
+  std::string text{to_string(plan.mode)};
+  if (plan.mode == ParallelMode::isp) {
+    text += fmt::format(" hp {} x cp {}", plan.grid.head, plan.grid.context);
+    if (plan.grid.context > 1) text += fmt::format(" (w {})", plan.grid.window);
+    if (plan.grid.head > 1 && plan.grid.context > 1)
+      text += plan.grid.is_head_first ? " head-first" : " context-first";
+  } else {
+    text += fmt::format(" tp {}", plan.split());
+  }
+  text += fmt::format(", dp {}", plan.replicas);
+  if (plan.stages > 1) text += fmt::format(", pp {}", plan.stages);
+  if (plan.interleave > 1) text += fmt::format(" x {}", plan.interleave);
+  text += fmt::format(", shards {}/{}/{}, {} x {}", plan.weight_shards, plan.gradient_shards,
+                      plan.optimizer_shards, plan.micro_batch, plan.micro_count);
+  if (plan.recompute != predict::Recompute::none)
+    text += fmt::format(", recompute {}", to_string(plan.recompute));
+  return text;
+}
+
+std::string transformer_headline(const TransformerView& view) {
+  const TransformerChoice& chosen = view.chosen();
+  const predict::TransformerTask& task = view.request.task;
+  const double seconds = chosen.time.iteration;
+  return fmt::format(
+      "An iteration takes {} ms: {:.4g} samples/s, {:.0f} tokens/s on each of {} {} GPUs, {:.1f} % "
+      "of "
+      "their rate.\nNothing was measured: public runs were within 22 % "
+      "(docs/models/transformer.md).\n"
+      "Best of {} structures; one iteration costs {:.4f} at {:.2f} per GPU hour.",
+      ms_text(seconds), static_cast<double>(task.batch) / seconds,
+      predict::tokens_per_gpu_second(task, chosen.plan, seconds), view.request.gpus, task.gpu.name,
+      100 * predict::model_flops_utilization(task, chosen.plan, seconds),
+      with_commas(static_cast<double>(view.answer.structures), 0),
+      seconds / 3600 * view.request.gpus * view.price_per_hour, view.price_per_hour);
+}
+
+Table degree_table(const TransformerView& view) {
+  const TransformerPlan& plan = view.chosen().plan;
+  Table table{
+      "The plan", {{"what", Align::left}, {"degree", Align::left}, {"here", Align::left}}, {}};
+  const auto add = [&](std::string what, std::string degree, std::string here) {
+    table.rows.push_back({std::move(what), std::move(degree), std::move(here)});
+  };
+  const bool is_isp = plan.mode == ParallelMode::isp;
+  add("mode", std::string{to_string(plan.mode)},
+      is_isp ? "weights whole, tokens split" : "weights split");
+  add("attention",
+      is_isp
+          ? fmt::format("hp {} x cp {}, window {}, {}", plan.grid.head, plan.grid.context,
+                        plan.grid.window, plan.grid.is_head_first ? "head-first" : "context-first")
+          : fmt::format("tp {}", plan.split()),
+      attention_meaning(view));
+  add("replicas", fmt::format("dp {}", plan.replicas),
+      fmt::format("{} samples at a time, {} times", plan.micro_batch, plan.micro_count));
+  add("pipeline", fmt::format("pp {} x {}", plan.stages, plan.interleave),
+      plan.stages == 1
+          ? "none"
+          : fmt::format("{} layers on each stage", view.request.task.model.layers / plan.stages));
+  add("shards",
+      fmt::format("{} / {} / {}", plan.weight_shards, plan.gradient_shards, plan.optimizer_shards),
+      "of weights / gradients / optimizer state");
+  add("recompute", std::string{to_string(plan.recompute)},
+      plan.recompute == predict::Recompute::none ? "everything is kept"
+                                                 : "in the backward pass, to save memory");
+  return table;
+}
+
+Table transformer_time_table(const TransformerView& view) {
+  const predict::TransformerTime& time = view.chosen().time;
+  Table table{"Where an iteration's time goes",
+              {{"part", Align::left}, {"ms"}, {"%"}, {"hidden ms"}, {"behind", Align::left}},
+              {}};
+  const auto add = [&](const char* part, double seconds, double hidden = 0,
+                       const char* behind = "") {
+    table.rows.push_back({part, ms_text(seconds),
+                          fmt::format("{:.1f}", 100 * seconds / time.iteration),
+                          hidden > 0 ? ms_text(hidden) : "", hidden > 0 ? behind : ""});
+  };
+  add("linear layers", time.linear);
+  add("attention", time.attention);
+  add("computed again", time.again);
+  add("exchange along the sequence", time.sequence);
+  add("weights gathered", time.weights, time.weights_hidden, "linear layers");
+  add("head", time.head);
+  add("pipeline bubble", time.bubble);
+  add("between stages", time.transfers);
+  add("gradients", time.gradients, time.gradients_hidden, "the last backward pass");
+  add("update", time.update);
+  return table;
+}
+
+Table transformer_memory_table(const TransformerView& view) {
+  const predict::TransformerMemory& memory = view.chosen().memory;
+  Table table{
+      fmt::format("Memory of a GPU, limit {:.1f} GiB", view.request.memory_bytes / kGigabyte),
+      {{"part", Align::left}, {"GiB"}},
+      {}};
+  for (const auto& [part, bytes] : {std::pair{"weights", memory.weights},
+                                    {"gradients", memory.gradients},
+                                    {"optimizer state", memory.optimizer},
+                                    {"activations kept", memory.activations},
+                                    {"a layer computed again", memory.recomputed},
+                                    {"working space", memory.working},
+                                    {"gathered weights", memory.pool},
+                                    {"needed, with the allocator's waste", memory.needed}}) {
+    table.rows.push_back({part, fmt::format("{:.1f}", bytes / kGigabyte)});
+  }
+  return table;
+}
+
+Table family_table(const TransformerView& view) {
+  return alternative_table("The best with other attention", "attention", view.families,
+                           view.chosen().time.iteration);
+}
+
+Table other_degree_table(const TransformerView& view) {
+  return alternative_table("Why these degrees: the best with another one", "with", view.others,
+                           view.chosen().time.iteration);
+}
+
+Table runner_up_table(const TransformerView& view) {
+  Table table = choice_table("Runner-ups", "place");
+  const double chosen = view.chosen().time.iteration;
+  for (std::size_t i = 1; i < view.answer.best.size(); ++i)
+    table.rows.push_back(choice_row(std::to_string(i + 1), view.answer.best[i], chosen));
+  return table;
+}
+
+}  // namespace weir::report
