@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/kernel_tables_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "formats/csv.h"
+
+namespace weir::formats {
+namespace {
+
+constexpr std::uint64_t kMaxKernelTableBytes = std::uint64_t{256} << 20;
+constexpr std::int64_t kMostKernelNames = 1'000'000;
+constexpr std::int64_t kMostKernelSize = std::int64_t{1} << 40;
+constexpr std::int64_t kMostGrid = std::int64_t{1} << 31;
+constexpr double kMostKernelMilliseconds = 1e6;
+
+constexpr std::array<CsvColumn, 2> kTableNameColumns{{{"kernel_id"}, {"name"}}};
+
+// Columns of every table, then those of the family's sizes.
+enum TableColumn : std::size_t {
+  kTableSplit,
+  kTableOp,
+  kTableDevice,
+  kTableLatency,
+  kTableKernelId,
+  kTableGx,
+  kTableGy,
+  kTableGz,
+  kTableBx,
+  kTableBy,
+  kTableBz,
+  kTableKernelIds,
+  kTableKernelCount,
+  kTableLayout,
+  kTablePass,
+  kTableBackend,
+  kTableDtype,
+  kTableOccupancy,
+  kTableCpu,
+  kTableRepeat,
+  kTableLaunches,
+  kTableFirstSize
+};
+constexpr std::array<CsvColumn, kTableFirstSize> kTableColumns{{{"split"},
+                                                                {"op"},
+                                                                {"device"},
+                                                                {"latency_ms"},
+                                                                {"kernel_id"},
+                                                                {"gx"},
+                                                                {"gy"},
+                                                                {"gz"},
+                                                                {"bx"},
+                                                                {"by"},
+                                                                {"bz"},
+                                                                {"kernel_ids", false},
+                                                                {"n_kernels", false},
+                                                                {"layout", false},
+                                                                {"pass", false},
+                                                                {"backend", false},
+                                                                {"dtype", false},
+                                                                {"occ", false},
+                                                                {"cpu_us", false},
+                                                                {"repeat", false},
+                                                                {"launches", false}}};
+constexpr std::array<std::string_view, 2> kTableSplits = {"train", "test"};
+constexpr std::array<std::string_view, 3> kTableDtypes = {"bf16", "tf32", "fp32"};
+
+struct FamilyFile {
+  KernelFamily family;
+  std::string_view title;
+};
+constexpr std::array<FamilyFile, 5> kFamilyFiles{{{KernelFamily::gemm, "gemm"},
+                                                  {KernelFamily::conv, "conv"},
+                                                  {KernelFamily::attention, "attention"},
+                                                  {KernelFamily::rows, "vec"},
+                                                  {KernelFamily::image, "image"}}};
+
+std::optional<double> kernel_cell_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+class KernelTableReader {
+ public:
+  KernelTableReader(InputFile input, KernelFamily family, const std::vector<std::string>& names,
+                    std::vector<KernelTable>& tables)
+      : family_{family},
+        names_{names},
+        tables_{tables},
+        columns_{columns_of(family)},
+        table_{std::move(input), columns_} {}
+
+  Result<void> read() {
+    while (table_.next()) {
+      if (table_.has(kTableRepeat) && table_.cell(kTableRepeat) == "1") continue;
+      read_row();
+    }
+    if (!table_.mistakes().empty()) return table_.failure();
+    return {};
+  }
+
+ private:
+  static std::vector<CsvColumn> columns_of(KernelFamily family) {
+    std::vector<CsvColumn> columns{kTableColumns.begin(), kTableColumns.end()};
+    for (const std::string_view name : kernel_size_names(family)) columns.push_back({name});
+    return columns;
+  }
+
+  void read_row() {
+    KernelSample sample;
+    const auto split = table_.choice(kTableSplit, kTableSplits);
+    const auto time = positive(kTableLatency);
+    const bool has_call = read_call(sample.call);
+    const bool has_launch = read_launch(sample.launch);
+    if (!split || !time || !has_call || !has_launch) return;
+    sample.is_held_out = *split == 1;
+    sample.milliseconds = *time;
+    if (table_.has(kTableCpu) && !table_.cell(kTableCpu).empty()) {
+      const auto cpu = positive(kTableCpu);
+      if (!cpu) return;
+      sample.cpu_microseconds = *cpu;
+    }
+    table_of(table_.cell(kTableDevice)).samples.push_back(std::move(sample));
+  }
+
+  std::optional<double> positive(std::size_t column) {
+    const auto value = kernel_cell_number(table_.cell(column));
+    if (value && *value > 0 && *value <= kMostKernelMilliseconds) return value;
+    table_.reject(column, fmt::format("a number above 0, up to {:.0f}", kMostKernelMilliseconds));
+    return std::nullopt;
+  }
+
+  bool read_call(KernelCall& call) {
+    call.family = family_;
+    call.op = std::string{table_.cell(kTableOp)};
+    call.dtype = "fp32";
+    bool is_right = true;
+    if (table_.has(kTableDtype)) {
+      const auto dtype = table_.choice(kTableDtype, kTableDtypes);
+      is_right = dtype.has_value();
+      if (dtype) call.dtype = std::string{kTableDtypes[*dtype]};
+    }
+    for (const std::size_t column :
+         {std::size_t{kTablePass}, std::size_t{kTableBackend}, std::size_t{kTableLayout}}) {
+      if (!table_.has(column)) continue;
+      if (!call.variant.empty()) call.variant += '/';
+      call.variant += table_.cell(column);
+    }
+    for (std::size_t i = 0; i + kTableFirstSize < columns_.size(); ++i) {
+      const auto size = table_.integer(kTableFirstSize + i, 0, kMostKernelSize);
+      is_right = is_right && size;
+      call.sizes[i] = size.value_or(0);
+    }
+    return is_right && !call.op.empty();
+  }
+
+  bool read_launch(KernelLaunch& launch) {
+    const auto id = table_.integer(kTableKernelId, 0, static_cast<std::int64_t>(names_.size()) - 1);
+    if (!id) return false;
+    launch.kernel = names_[static_cast<std::size_t>(*id)];
+    launch.algorithm = std::string{table_.has(kTableKernelIds) ? table_.cell(kTableKernelIds)
+                                                               : table_.cell(kTableKernelId)};
+    launch.kernels = 1 + std::count(launch.algorithm.begin(), launch.algorithm.end(), '|');
+    const auto blocks = product(kTableGx);
+    const auto threads = product(kTableBx);
+    if (!blocks || !threads) return false;
+    launch.blocks = *blocks;
+    launch.threads = *threads;
+    if (table_.has(kTableKernelCount)) {
+      const auto kernels = table_.integer(kTableKernelCount, 0, 10'000);
+      if (!kernels) return false;
+      launch.kernels = std::max<std::int64_t>(1, *kernels);  // 0: the profiler lost count
+    }
+    if (table_.has(kTableOccupancy)) {
+      const auto occupancy = table_.integer(kTableOccupancy, 0, 1024);
+      if (!occupancy) return false;
+      launch.occupancy = *occupancy;
+    }
+    return !table_.has(kTableLaunches) || read_launches(launch);
+  }
+
+  // Every launch, "kernel:grid:block:smem:regs:occ:cluster", joined by ";". The one that does the arithmetic is the main one,
+  // whichever has the most threads.
+  bool read_launches(KernelLaunch& launch) {
+    std::string_view rest = table_.cell(kTableLaunches);
+    std::int64_t all_threads = 0;
+    bool has_main = does_arithmetic(launch.kernel);
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(';'), rest.size());
+      const auto one = parsed_launch(rest.substr(0, end));
+      if (!one) {
+        table_.reject(kTableLaunches,
+                      "kernel:grid:block:smem:regs:occ:cluster of each launch, joined by \";\"");
+        return false;
+      }
+      all_threads += one->blocks * one->threads;
+      if (!has_main && does_arithmetic(names_[one->kernel])) {
+        has_main = true;
+        launch.kernel = names_[one->kernel];
+        launch.blocks = one->blocks;
+        launch.threads = one->threads;
+        launch.occupancy = one->occupancy;
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    launch.helper_threads = std::max<std::int64_t>(0, all_threads - launch.blocks * launch.threads);
+    return true;
+  }
+
+  static bool does_arithmetic(std::string_view kernel) {
+    if (kernel.find("educe") != std::string_view::npos ||
+        kernel.find("elementwise") != std::string_view::npos)
+      return false;
+    for (const std::string_view word :
+         {"gemm", "nvjet", "fprop", "dgrad", "wgrad", "convolve", "Convolution", "fmha", "flash",
+          "softmax", "SoftMax", "pool", "embedding"})
+      if (kernel.find(word) != std::string_view::npos) return true;
+    return false;
+  }
+
+  struct ParsedLaunch {
+    std::size_t kernel = 0;
+    std::int64_t blocks = 0;
+    std::int64_t threads = 0;
+    std::int64_t occupancy = 0;
+  };
+
+  std::optional<ParsedLaunch> parsed_launch(std::string_view text) const {
+    std::array<std::int64_t, 11> numbers{};  // kernel, grid, block, smem, regs, occ, cluster
+    std::size_t count = 0;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (count < numbers.size()) {
+      const auto [next, error] = std::from_chars(at, end, numbers[count]);
+      if (error != std::errc{} || numbers[count] < 0 || numbers[count] > kMostGrid)
+        return std::nullopt;
+      ++count;
+      at = next;
+      if (at == end) break;
+      if (*at != ':' && *at != 'x') return std::nullopt;
+      ++at;
+    }
+    if (count != numbers.size() || at != end) return std::nullopt;
+    const auto kernel = static_cast<std::size_t>(numbers[0]);
+    if (kernel >= names_.size()) return std::nullopt;
+    const auto within = [](std::int64_t size) { return size >= 1 && size <= 65'535; };
+    if (!within(numbers[2]) || !within(numbers[3]) || numbers[4] * numbers[5] * numbers[6] > 4096)
+      return std::nullopt;
+    return ParsedLaunch{kernel, numbers[1] * numbers[2] * numbers[3],
+                        numbers[4] * numbers[5] * numbers[6], numbers[9]};
+  }
+
+  // Of three numbers of a grid; in the range of 63 bits, because CUDA's limits are below 2^31, 2^16, 2^16.
+  std::optional<std::int64_t> product(std::size_t first) {
+    const auto x = table_.integer(first, 1, kMostGrid);
+    const auto y = table_.integer(first + 1, 1, 65'535);
+    const auto z = table_.integer(first + 2, 1, 65'535);
+    if (!x || !y || !z) return std::nullopt;
+    return *x * *y * *z;
+  }
+
+  KernelTable& table_of(std::string_view device) {
+    const auto at = std::find_if(tables_.begin(), tables_.end(),
+                                 [&](const KernelTable& one) { return one.device == device; });
+    if (at != tables_.end()) return *at;
+    return tables_.emplace_back(KernelTable{std::string{device}, {}});
+  }
+
+  KernelFamily family_;
+  const std::vector<std::string>& names_;
+  std::vector<KernelTable>& tables_;
+  std::vector<CsvColumn> columns_;
+  CsvTable table_;
+};
+
+std::optional<std::filesystem::path> kernel_table_path(const std::filesystem::path& folder,
+                                                       const std::string& title) {
+  for (const std::string_view ending : {".csv", ".csv.gz"}) {
+    std::filesystem::path path = folder / fmt::format("{}{}", title, ending);
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return path;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_kernel_names(InputFile input) {
+  CsvTable table{std::move(input), kTableNameColumns};
+  std::vector<std::string> names;
+  while (table.next()) {
+    const auto id = table.integer(0, 0, kMostKernelNames);
+    if (!id) continue;
+    const auto place = static_cast<std::size_t>(*id);
+    if (place >= names.size()) names.resize(place + 1);
+    names[place] = std::string{table.cell(1)};
+  }
+  if (!table.mistakes().empty()) return table.failure();
+  return names;
+}
+
+Result<void> read_kernel_table(InputFile input, KernelFamily family,
+                               const std::vector<std::string>& names,
+                               std::vector<KernelTable>& tables) {
+  return KernelTableReader{std::move(input), family, names, tables}.read();
+}
+
+Result<std::vector<KernelTable>> read_kernel_tables(const std::filesystem::path& folder,
+                                                    const std::string& prefix) {
+  const auto names_path = kernel_table_path(folder, prefix + "kernel_names");
+  if (!names_path)
+    return bad_input(Diagnostic{
+        folder.string(), 0, prefix + "kernel_names.csv", "",
+        fmt::format("{0}kernel_names.csv or {0}kernel_names.csv.gz in the folder", prefix)});
+  auto names_input = InputFile::open(*names_path, kMaxKernelTableBytes);
+  if (!names_input) return tl::unexpected(names_input.error());
+  const auto names = read_kernel_names(std::move(*names_input));
+  if (!names) return tl::unexpected(names.error());
+  std::vector<KernelTable> tables;
+  Diagnostics mistakes;
+  for (const FamilyFile& file : kFamilyFiles) {
+    const auto path = kernel_table_path(folder, prefix + std::string{file.title});
+    if (!path) continue;
+    auto input = InputFile::open(*path, kMaxKernelTableBytes);
+    if (!input) return tl::unexpected(input.error());
+    if (const auto read = read_kernel_table(std::move(*input), file.family, *names, tables); !read)
+      mistakes.append(read.error().details);
+  }
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  if (tables.empty())
+    return bad_input(
+        Diagnostic{folder.string(), 0, "tables", "none",
+                   fmt::format("{0}gemm.csv, {0}conv.csv or {0}vec.csv in the folder", prefix)});
+  std::sort(tables.begin(), tables.end(),
+            [](const KernelTable& a, const KernelTable& b) { return a.device < b.device; });
+  return tables;
+}
+
+}  // namespace weir::formats

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/kernel_tables_csv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "domain/diagnostics.h"
+
+namespace weir::formats {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kKernels = {"sgemm_64x64_nn", "splitKreduce", "nvjet_128x256_64x4"};
+
+Result<std::vector<KernelTable>> read(KernelFamily family, const std::string& text) {
+  auto input = InputFile::from_memory("table.csv", text);
+  std::vector<KernelTable> tables;
+  const auto done = read_kernel_table(std::move(*input), family, kKernels, tables);
+  if (!done) return tl::unexpected(done.error());
+  return tables;
+}
+
+TEST(KernelTablesCsv, ReadsAPublicTable) {
+  const auto tables =
+      read(KernelFamily::gemm,
+           "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,n_kernels,B,M,N,K\n"
+           "train,bmm,Tesla T4,0.5,0,4,1,14,256,1,1,1,14,21,16,392\n"
+           "test,linear,Tesla P4,0.25,1,2,3,1,128,2,1,2,1,8,9,10\n");
+  ASSERT_TRUE(tables) << to_string(tables.error().details);
+  ASSERT_EQ(tables->size(), 2U);
+  const KernelSample& first = (*tables)[0].samples[0];
+  EXPECT_EQ(to_string(first.call), "gemm bmm fp32 B=14 M=21 N=16 K=392");
+  EXPECT_EQ(first.launch, (KernelLaunch{"sgemm_64x64_nn", "0", 56, 256, 1, 0, 0}));
+  EXPECT_FALSE(first.is_held_out);
+  const KernelSample& second = (*tables)[1].samples[0];
+  EXPECT_TRUE(second.is_held_out);
+  EXPECT_EQ(second.launch.threads, 256);
+  EXPECT_EQ(second.launch.kernels, 2);
+}
+
+constexpr const char* kCollected =
+    "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,B,M,N,K,layout,dtype,occ,cpu_us,repeat,"
+    "launches\n";
+
+TEST(KernelTablesCsv, TheKernelThatDoesTheArithmeticIsTheMainOne) {
+  const auto tables = read(KernelFamily::gemm,
+                           std::string{kCollected} +
+                               "train,mm,NVIDIA H200,0.5,1,999,1,1,64,1,1,1,2,3,4,nt,bf16,2,12.5,0,"
+                               "2:132x1x1:384x1x1:0:168:1:2;1:999x1x1:64x1x1:0:30:2:1\n");
+  ASSERT_TRUE(tables) << to_string(tables.error().details);
+  const KernelSample& sample = (*tables)[0].samples[0];
+  EXPECT_EQ(sample.call.variant, "nt");
+  EXPECT_EQ(sample.call.dtype, "bf16");
+  EXPECT_EQ(sample.cpu_microseconds, 12.5);
+  EXPECT_EQ(sample.launch.kernel, "nvjet_128x256_64x4");
+  EXPECT_EQ(sample.launch.blocks, 132);
+  EXPECT_EQ(sample.launch.threads, 384);
+  EXPECT_EQ(sample.launch.occupancy, 1);
+  EXPECT_EQ(sample.launch.helper_threads, 999 * 64);
+}
+
+TEST(KernelTablesCsv, LeavesOutRepeatedMeasurements) {
+  const auto tables = read(KernelFamily::gemm,
+                           std::string{kCollected} +
+                               "train,mm,NVIDIA H200,0.5,1,9,1,1,64,1,1,1,2,3,4,nt,bf16,2,12.5,1,"
+                               "1:9x1x1:64x1x1:0:30:2:1\n");
+  ASSERT_TRUE(tables);
+  EXPECT_TRUE(tables->empty());
+}
+
+TEST(KernelTablesCsv, NamesEveryMistake) {
+  const auto tables =
+      read(KernelFamily::gemm,
+           std::string{kCollected} +
+               "train,mm,H,0.5,7,9,1,1,64,1,1,1,2,3,4,nt,bf16,2,1,0,x\n"
+               "dev,mm,H,0,1,9,1,1,64,1,1,1,2,3,-4,nt,fp8,2,1,0,1:9x1x1:64x1x1:0:30:2:1\n"
+               "train,mm,H,1,1,9,1,1,64,1,1,1,2,3,4,nt,bf16,2,1,0,9:1\n");
+  ASSERT_FALSE(tables);
+  const std::string text = to_string(tables.error().details);
+  EXPECT_THAT(text, HasSubstr("table.csv:2: kernel_id is \"7\""));
+  EXPECT_THAT(text, HasSubstr("table.csv:3: split is \"dev\""));
+  EXPECT_THAT(text, HasSubstr("table.csv:3: latency_ms is \"0\""));
+  EXPECT_THAT(text, HasSubstr("table.csv:3: K is \"-4\""));
+  EXPECT_THAT(text, HasSubstr("table.csv:3: dtype is \"fp8\""));
+  EXPECT_THAT(text, HasSubstr("table.csv:4: launches is \"9:1\""));
+}
+
+TEST(KernelTablesCsv, AFolderWithoutTablesSaysWhatIsMissing) {
+  const auto tables = read_kernel_tables("/nowhere", "h200_");
+  ASSERT_FALSE(tables);
+  EXPECT_THAT(to_string(tables.error().details), HasSubstr("h200_kernel_names.csv"));
+}
+
+}  // namespace
+}  // namespace weir::formats

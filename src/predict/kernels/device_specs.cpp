@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/kernels/device_specs.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace weir::predict {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+std::string letters_and_digits(std::string_view name) {
+  std::string kept;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') kept += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) kept += c;
+  }
+  return kept;
+}
+
+struct ShortName {
+  std::string_view name;
+  std::string_view driver_name;
+};
+constexpr std::array<ShortName, 9> kShortNames{{{"h200", "NVIDIA H200"},
+                                                {"h100", "NVIDIA H100 80GB HBM3"},
+                                                {"a100", "NVIDIA A100-PCIE-40GB"},
+                                                {"a100-80", "NVIDIA A100 80GB PCIe"},
+                                                {"v100", "Tesla V100-PCIE-32GB"},
+                                                {"p100", "Tesla P100-PCIE-16GB"},
+                                                {"t4", "Tesla T4"},
+                                                {"l4", "NVIDIA L4"},
+                                                {"p4", "Tesla P4"}}};
+
+}  // namespace
+
+std::span<const DeviceSpec> known_devices() {
+  // Clocks are the highest of the sheets; float32 rates of the public tables are SMs x lanes x clock.
+  static const std::vector<DeviceSpec> kDevices = {
+      {"NVIDIA H200",
+       132,
+       1980,
+       4800 * kGiga,
+       60 * kMebibyte,
+       {{"bf16", 989 * kTera}, {"tf32", 494 * kTera}, {"fp32", 66.908 * kTera}},
+       64},
+      {"NVIDIA H100 80GB HBM3",
+       132,
+       1980,
+       3430 * kGiga,
+       50 * kMebibyte,
+       {{"bf16", 989 * kTera}, {"tf32", 494 * kTera}, {"fp32", 66.908 * kTera}},
+       64},
+      {"NVIDIA A100-PCIE-40GB",
+       108,
+       1410,
+       1555 * kGiga,
+       40 * kMebibyte,
+       {{"bf16", 312 * kTera}, {"tf32", 156 * kTera}, {"fp32", 19.492 * kTera}},
+       64},
+      {"NVIDIA A100 80GB PCIe",
+       108,
+       1410,
+       1935 * kGiga,
+       40 * kMebibyte,
+       {{"bf16", 312 * kTera}, {"tf32", 156 * kTera}, {"fp32", 19.492 * kTera}},
+       64},
+      {"Tesla V100-PCIE-32GB",
+       80,
+       1370,
+       900 * kGiga,
+       6 * kMebibyte,
+       {{"fp32", 14.029 * kTera}},
+       64},
+      {"Tesla P100-PCIE-16GB", 56, 1328, 732 * kGiga, 4 * kMebibyte, {{"fp32", 9.519 * kTera}}, 64},
+      {"Tesla T4", 40, 1590, 320 * kGiga, 4 * kMebibyte, {{"fp32", 8.141 * kTera}}, 32},
+      {"NVIDIA L4",
+       60,
+       2040,
+       300 * kGiga,
+       48 * kMebibyte,
+       {{"bf16", 121 * kTera}, {"tf32", 60 * kTera}, {"fp32", 31.334 * kTera}},
+       48},
+      {"Tesla P4", 40, 1113, 192 * kGiga, 2 * kMebibyte, {{"fp32", 5.699 * kTera}}, 64}};
+  return kDevices;
+}
+
+std::optional<DeviceSpec> find_device(std::string_view name) {
+  std::string wanted = letters_and_digits(name);
+  for (const ShortName& one : kShortNames)
+    if (letters_and_digits(one.name) == wanted) wanted = letters_and_digits(one.driver_name);
+  for (const DeviceSpec& device : known_devices())
+    if (letters_and_digits(device.name) == wanted) return device;
+  return std::nullopt;
+}
+
+std::string short_device_name(std::string_view name) {
+  for (const ShortName& one : kShortNames)
+    if (letters_and_digits(one.driver_name) == letters_and_digits(name))
+      return std::string{one.name};
+  return std::string{name};
+}
+
+}  // namespace weir::predict

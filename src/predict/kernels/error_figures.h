@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "domain/kernel_model.h"
+
+namespace weir::predict {
+
+// Predicted and measured times, in any unit.
+struct PredictedTime {
+  double predicted = 0;
+  double measured = 0;
+};
+
+// Requires: all above 0.
+ErrorFigures error_figures(const std::vector<PredictedTime>& times);
+
+}  // namespace weir::predict

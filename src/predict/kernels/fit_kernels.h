@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From measured kernels to a model: a roofline, coefficients by group of kernels (non-negative least squares of
+// relative errors), trees that correct them, and what was launched for which shape. Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "domain/kernel_call.h"
+#include "domain/kernel_model.h"
+#include "predict/kernels/boosted_trees.h"
+
+namespace weir::predict {
+
+struct KernelFitOptions {
+  std::int64_t least_group = 16;  // fewer samples fall back to a more general group
+  BoostingOptions boosting{};
+  BoostingOptions shape_boosting{300, 6, 0.1, 8};
+  bool with_corrections = true;
+  bool with_dispatch = true;  // learn launches too, and corrections for predicted ones
+};
+
+// Requires: samples of that device with a launch each.
+KernelModel fit_kernels(std::span<const KernelSample* const> samples, const DeviceSpec& device,
+                        const KernelFitOptions& options);
+
+}  // namespace weir::predict

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/kernels/fit_kernels.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "domain/seeded_rng.h"
+#include "predict/kernels/device_specs.h"
+#include "predict/kernels/error_figures.h"
+#include "predict/kernels/kernel_predictor.h"
+#include "predict/kernels/launch_sketch.h"
+
+namespace weir::predict {
+namespace {
+
+constexpr double kSms = 10;
+
+DeviceSpec small_device() {
+  return {"small", kSms, 1000, 1e11, 1e6, {{"fp32", 1e12}}, 64};
+}
+
+// A made-up device whose times follow the model's form: launch, whole waves, bytes.
+double true_milliseconds(const KernelCall& call) {
+  const double tiles = std::ceil(static_cast<double>(call.sizes[1]) / 64) *
+                       std::ceil(static_cast<double>(call.sizes[3]) / 64);
+  const double waves = std::ceil(tiles / kSms);
+  const double bytes = kernel_work(call).bytes;
+  return 1e3 * (4e-6 + waves * 64 * 64 * static_cast<double>(call.sizes[2]) * 2e-11 + bytes / 1e11);
+}
+
+std::vector<KernelSample> made_up(int count, std::uint64_t seed) {
+  SeededRng rng{seed};
+  std::vector<KernelSample> samples;
+  for (int i = 0; i < count; ++i) {
+    KernelSample sample;
+    const auto size = [&] { return static_cast<std::int64_t>(std::exp2(5 + 6 * rng.uniform())); };
+    sample.call = {KernelFamily::gemm, "mm", "fp32", "nn", {1, size(), size(), size()}};
+    const auto tiles = [](std::int64_t n) { return (n + 63) / 64; };
+    sample.launch = {"sgemm_64x64_nn",
+                     "0",
+                     tiles(sample.call.sizes[1]) * tiles(sample.call.sizes[3]),
+                     128,
+                     1,
+                     1,
+                     0};
+    sample.milliseconds = true_milliseconds(sample.call);
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+std::vector<const KernelSample*> pointers(const std::vector<KernelSample>& samples) {
+  std::vector<const KernelSample*> all;
+  for (const KernelSample& sample : samples) all.push_back(&sample);
+  return all;
+}
+
+const KernelModel& fitted() {
+  static const std::vector<KernelSample> kSamples = made_up(400, 1);
+  static const KernelModel kModel = fit_kernels(pointers(kSamples), small_device(), {});
+  return kModel;
+}
+
+TEST(FitKernels, FindsTheFormThatMadeTheTimes) {
+  const KernelPredictor predictor{fitted()};
+  std::vector<PredictedTime> known;
+  std::vector<PredictedTime> predicted;
+  for (const KernelSample& sample : made_up(100, 2)) {
+    known.push_back(
+        {predictor.with_launch(sample.call, sample.launch).seconds * 1e3, sample.milliseconds});
+    predicted.push_back({predictor.predict(sample.call).seconds * 1e3, sample.milliseconds});
+  }
+  EXPECT_LT(error_figures(known).mean, 0.05);
+  EXPECT_LT(error_figures(predicted).mean, 0.2);
+}
+
+TEST(FitKernels, IsTheSameEachTime) {
+  const std::vector<KernelSample> samples = made_up(400, 1);
+  EXPECT_EQ(fit_kernels(pointers(samples), small_device(), {}), fitted());
+}
+
+TEST(FitKernels, FewSamplesOfAKernelLeanOnTheOthers) {
+  std::vector<KernelSample> samples = made_up(100, 1);
+  for (std::size_t i = 0; i < 6; ++i) {
+    samples[i].launch.kernel = "sgemm_64x64_nt_special";
+    samples[i].launch.algorithm = "7";
+    samples[i].milliseconds *= 3;
+  }
+  KernelFitOptions options;
+  options.with_corrections = false;
+  options.with_dispatch = false;
+  const KernelModel model = fit_kernels(pointers(samples), small_device(), options);
+  const auto special =
+      std::find_if(model.groups.begin(), model.groups.end(),
+                   [](const KernelGroup& group) { return group.key.ends_with("/7"); });
+  ASSERT_NE(special, model.groups.end());
+  EXPECT_EQ(special->samples, 6);
+  const KernelPredictor predictor{model};
+  KernelLaunch usual = samples[20].launch;
+  KernelLaunch other = usual;
+  other.algorithm = "7";
+  const double ratio = predictor.with_launch(samples[20].call, other).seconds /
+                       predictor.with_launch(samples[20].call, usual).seconds;
+  EXPECT_GT(ratio, 1.8);
+  EXPECT_LT(ratio, 3.1);
+}
+
+TEST(FitKernels, NothingAlikeFallsBackToTheRooflineAndSaysSo) {
+  const KernelPredictor predictor{fitted()};
+  const KernelPrediction prediction =
+      predictor.predict({KernelFamily::conv, "conv", "fp32", "fwd/nchw", {1, 8, 8, 3, 32, 1, 1}});
+  EXPECT_TRUE(prediction.is_extrapolated);
+  EXPECT_GT(prediction.seconds, 0);
+}
+
+TEST(FitKernels, WarnsFarOutsideOfWhatWasSeen) {
+  const KernelPredictor predictor{fitted()};
+  EXPECT_FALSE(predictor.predict({KernelFamily::gemm, "mm", "fp32", "nn", {1, 512, 512, 512}})
+                   .is_extrapolated);
+  EXPECT_TRUE(predictor.predict({KernelFamily::gemm, "mm", "fp32", "nn", {1, 65536, 65536, 65536}})
+                  .is_extrapolated);
+}
+
+RC_GTEST_PROP(KernelFeaturesProperties, TailAndWavesAreWhatTheySay, ()) {
+  LaunchSketch sketch;
+  sketch.tile_rows = sketch.tile_columns = 64;
+  sketch.occupancy = *rc::gen::inRange(1, 8);
+  sketch.threads = 128;
+  const double tiles = *rc::gen::inRange(1, 5000);
+  const KernelFeatures features = kernel_features(
+      {KernelFamily::gemm, "mm", "fp32", "nn", {1, 64, 64, 64}}, sketch, {tiles, 0}, fitted());
+  RC_ASSERT(features.waves >= 1);
+  RC_ASSERT(features.tail > 0);
+  RC_ASSERT(features.tail <= 1);
+  RC_ASSERT(std::abs(features.tail * features.waves * sketch.occupancy * kSms - tiles) <
+            1e-6 * tiles);
+  for (const double column : features.columns) RC_ASSERT(column >= 0);
+}
+
+// By the fitted columns, with the kernel fixed: more depth or more tiles never take less.
+RC_GTEST_PROP(GroupSecondsProperties, NeverFallWithDepthOrTiles, ()) {
+  const KernelGroup& group = fitted().groups.front();
+  LaunchSketch sketch;
+  sketch.tile_rows = sketch.tile_columns = 64;
+  sketch.threads = 128;
+  const auto m = *rc::gen::inRange<std::int64_t>(1, 4096);
+  const auto n = *rc::gen::inRange<std::int64_t>(1, 4096);
+  const auto seconds = [&](std::int64_t rows, std::int64_t depth) {
+    const KernelCall call{KernelFamily::gemm, "mm", "fp32", "nn", {1, rows, depth, 512}};
+    return group_seconds(
+        group,
+        kernel_features(call, sketch, {tiles_of(sketch, kernel_work(call), 0, 0), 0}, fitted()));
+  };
+  RC_ASSERT(seconds(m, n) > 0);
+  RC_ASSERT(std::isfinite(seconds(m, n)));
+  RC_ASSERT(seconds(m + 64, n) >= seconds(m, n));
+  RC_ASSERT(seconds(m, n + 8) >= seconds(m, n));
+}
+
+}  // namespace
+}  // namespace weir::predict

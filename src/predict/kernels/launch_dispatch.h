@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which kernel the library will launch for a shape: what it launched for the nearest shapes that were measured.
+// Near means in log2 of the sizes; of equally near ones the first in the order of sizes counts first.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "domain/kernel_model.h"
+
+namespace weir::predict {
+
+std::string dispatch_key(const KernelCall& call);
+
+inline constexpr std::size_t kNeighbours = 4;
+
+struct NearLaunch {
+  const DispatchEntry* entry = nullptr;
+  double distance = 0;  // squared
+};
+
+struct NearLaunches {
+  std::array<NearLaunch, kNeighbours> near{};
+  std::size_t count = 0;
+};
+
+class LaunchDispatch {
+ public:
+  // Requires: `tables` outlives this.
+  explicit LaunchDispatch(const std::map<std::string, std::vector<DispatchEntry>>& tables);
+
+  // Nearest first. With `skip_same`, entries of the very same sizes do not count; with `only`, only entries whose sketch it
+  // holds true for.
+  NearLaunches nearest(const KernelCall& call, bool skip_same = false,
+                       const std::vector<char>* only = nullptr) const;
+
+ private:
+  // Weighted log2 of sizes, then how far three of them are aligned.
+  using Point = std::array<float, kMostKernelSizes + 3>;
+  static Point place_of(KernelFamily family, const KernelSizes& sizes);
+  struct Table {
+    const std::vector<DispatchEntry>* entries = nullptr;
+    std::vector<Point> points;
+  };
+  std::map<std::string, Table, std::less<>> tables_;
+};
+
+}  // namespace weir::predict
