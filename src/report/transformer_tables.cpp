@@ -53,6 +53,17 @@ Table alternative_table(std::string title, std::string heading,
   return table;
 }
 
+std::string split_words(const TransformerPlan& plan) {
+  if (plan.split() == 1) return "no split";
+  if (plan.mode != ParallelMode::isp)
+    return fmt::format("{} tp {}", to_string(plan.mode), plan.split());
+  std::string text = fmt::format("isp hp {} x cp {}", plan.grid.head, plan.grid.context);
+  if (plan.grid.context > 1) text += fmt::format(" (w {})", plan.grid.window);
+  if (plan.grid.head > 1 && plan.grid.context > 1)
+    text += plan.grid.is_head_first ? " head-first" : " context-first";
+  return text;
+}
+
 std::string attention_meaning(const TransformerView& view) {
   const TransformerPlan& plan = view.chosen().plan;
   if (plan.split() == 1) return "each sequence on one GPU";
@@ -73,15 +84,7 @@ std::string attention_meaning(const TransformerView& view) {
 }  // namespace
 
 std::string plan_words(const TransformerPlan& plan) {
-  std::string text{to_string(plan.mode)};
-  if (plan.mode == ParallelMode::isp) {
-    text += fmt::format(" hp {} x cp {}", plan.grid.head, plan.grid.context);
-    if (plan.grid.context > 1) text += fmt::format(" (w {})", plan.grid.window);
-    if (plan.grid.head > 1 && plan.grid.context > 1)
-      text += plan.grid.is_head_first ? " head-first" : " context-first";
-  } else {
-    text += fmt::format(" tp {}", plan.split());
-  }
+  std::string text = split_words(plan);
   text += fmt::format(", dp {}", plan.replicas);
   if (plan.stages > 1) text += fmt::format(", pp {}", plan.stages);
   if (plan.interleave > 1) text += fmt::format(" x {}", plan.interleave);
@@ -117,8 +120,9 @@ Table degree_table(const TransformerView& view) {
     table.rows.push_back({std::move(what), std::move(degree), std::move(here)});
   };
   const bool is_isp = plan.mode == ParallelMode::isp;
-  add("mode", std::string{to_string(plan.mode)},
-      is_isp ? "weights whole, tokens split" : "weights split");
+  if (plan.split() > 1)
+    add("mode", std::string{to_string(plan.mode)},
+        is_isp ? "weights whole, tokens split" : "weights split");
   add("attention",
       is_isp
           ? fmt::format("hp {} x cp {}, window {}, {}", plan.grid.head, plan.grid.context,

@@ -34,7 +34,9 @@ double least_by_trying_all(const TransformerRequest& request) {
   double least = std::numeric_limits<double>::infinity();
   TransformerPlan plan;
   const auto try_plan = [&] {
-    if (!fits_pins(request.pins, plan) ||
+    const bool stays_on_node =
+        plan.mode == ParallelMode::isp || plan.split() <= task.fabric.gpus_per_node;
+    if (!stays_on_node || !fits_pins(request.pins, plan) ||
         !predict::broken_rules(task.model, task.sequence, request.gpus, task.batch, plan).empty() ||
         predict::transformer_memory(task.model, task.sequence, true, plan).needed >
             request.memory_bytes) {
@@ -145,6 +147,20 @@ TEST(TransformerSearch, GivesTheSameAnswerTwice) {
   const TransformerAnswer two = search_transformer(request, 5);
   ASSERT_EQ(one.best.size(), two.best.size());
   for (std::size_t i = 0; i < one.best.size(); ++i) EXPECT_EQ(one.best[i].plan, two.best[i].plan);
+}
+
+TEST(TransformerSpace, HasBothPlacementsWhereTheyDiffer) {
+  TransformerRequest request = llama_request(1 << 17, 8, 1);
+  request.pins.hp = 8;
+  request.pins.cp = 8;
+  int head_first = 0;
+  int context_first = 0;
+  for (const TransformerPlan& plan : structures(request))
+    ++(plan.grid.is_head_first ? head_first : context_first);
+  EXPECT_EQ(head_first, 4 * 3);  // windows x recomputations
+  EXPECT_EQ(context_first, 4 * 3);
+  request.pins.cp = 1;
+  for (const TransformerPlan& plan : structures(request)) EXPECT_TRUE(plan.grid.is_head_first);
 }
 
 TEST(TransformerAdvice, NamesThePinThatNothingFits) {

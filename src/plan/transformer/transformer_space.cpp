@@ -79,8 +79,9 @@ class StructureList {
     if (request_.task.batch % replicas != 0 || is_pinned_away(request_.pins.dp, replicas)) return;
     for (const ParallelMode mode :
          {ParallelMode::mtp, ParallelMode::msp, ParallelMode::fsp, ParallelMode::isp}) {
-      // Without a split all modes are the same: isp stands for them, unless another was asked for.
-      if (split == 1 && mode != request_.pins.mode.value_or(ParallelMode::isp)) continue;
+      // Without a split they differ in memory only: mtp keeps no pool. msp and fsp are then mtp.
+      const bool is_same = mode == ParallelMode::msp || mode == ParallelMode::fsp;
+      if (split == 1 && is_same && request_.pins.mode != mode) continue;
       for (const AttentionGrid& grid : grids(request_, mode, split)) {
         TransformerPlan plan;
         plan.mode = mode;

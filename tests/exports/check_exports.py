@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds what `weir plan --export` writes against the grammar of each target (grammar.json).
+
+  check_exports.py FOLDER-OF-THE-PROGRAM
+"""
+import ast
+import itertools
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+GRAMMAR = json.loads((HERE / "grammar.json").read_text())
+MODELS = HERE.parent.parent / "examples/models"
+
+# Model, nodes, batch, sequence, pins: whole nodes, long sequences, pipelines, everything recomputed.
+REQUESTS = [
+    ("llama2-7b.json", 2, 64, 4096, ""),
+    ("llama2-7b.json", 8, 8, 131072, ""),
+    ("llama2-7b.json", 4, 64, 4096, "pp=4"),
+    ("llama2-7b.json", 4, 64, 4096, "pp=4,interleave=2"),
+    ("llama2-7b.json", 2, 64, 4096, "tp=8,recompute=full"),
+    ("llama2-7b.json", 2, 64, 4096, "wp=1"),
+    ("llama2-7b-gqa.json", 8, 4, 262144, "sp=16"),
+    ("llama2-7b-gqa.json", 8, 4, 262144, "hp=8,cp=2"),
+    ("llama2-7b-gqa.json", 8, 32, 32768, "hp=1,cp=8"),
+    ("gpt2-small.json", 1, 64, 1024, ""),
+    ("qwen2-7b.json", 4, 64, 8192, ""),
+]
+
+
+def fail(text):
+    raise SystemExit(f"check_exports: {text}")
+
+
+def fits(annotation, value):
+    """Whether a value is of the annotated type: int, bool, str, a literal, or one of several."""
+    if "Literal" in annotation:
+        return repr(value) in annotation.replace('"', "'")
+    kinds = {int: r"\bint\b|Enum", bool: r"\bbool\b", str: r"\bstr\b", float: r"\bfloat\b", list: r"\b[Ll]ist\b"}
+    return re.search(kinds[type(value)], annotation) is not None
+
+
+def check_megatron(text, gpus, batch):
+    fields = {**GRAMMAR["megatron"]["sections"][""], **GRAMMAR["by_hand"]["megatron"]["fields"]}
+    degrees = {}
+    for line in text.splitlines():
+        name, *values = line.split()
+        key = name.removeprefix("--").replace("-", "_")
+        if key not in fields:
+            fail(f"Megatron has no {name}")
+        parsed = [int(v) if v.isdigit() else v for v in values]
+        value = True if not parsed else parsed[0] if len(parsed) == 1 else parsed
+        if not fits(fields[key], value):
+            fail(f"{name} {values} is not {fields[key]}")
+        degrees[key] = value
+    model_gpus = (degrees["tensor_model_parallel_size"] * degrees["pipeline_model_parallel_size"]
+                  * degrees.get("context_parallel_size", 1))
+    if gpus % model_gpus != 0 or degrees["global_batch_size"] != batch:
+        fail(f"{degrees} on {gpus} GPUs")
+    if batch % (gpus // model_gpus * degrees["micro_batch_size"]) != 0:
+        fail(f"batch {batch} cannot be divided: {degrees}")
+    if degrees["num_attention_heads"] % degrees["tensor_model_parallel_size"] != 0:
+        fail(f"heads cannot be divided: {degrees}")
+    sizes = degrees.get("hierarchical_context_parallel_sizes")
+    if sizes and sizes[0] * sizes[1] != degrees["context_parallel_size"]:
+        fail(f"levels are not the whole: {degrees}")
+
+
+def check_deepspeed(text, gpus, batch):
+    config = json.loads(text)
+    known = set(GRAMMAR["deepspeed"]["keys"]) | set(GRAMMAR["deepspeed"]["sections"])
+    for key, value in config.items():
+        if key not in known:
+            fail(f"DeepSpeed has no {key}")
+        fields = GRAMMAR["deepspeed"]["sections"].get(key)
+        for name, inner in value.items() if isinstance(value, dict) else ():
+            if name not in (fields or known):
+                fail(f"DeepSpeed has no {key}.{name}")
+            if fields and not fits(fields[name], inner):
+                fail(f"{key}.{name} {inner!r} is not {fields[name]}")
+    ranks = gpus // config.get("sequence_parallel_size", 1)
+    product = config["train_micro_batch_size_per_gpu"] * config["gradient_accumulation_steps"] * ranks
+    if config["train_batch_size"] != batch or product != batch:
+        fail(f"DeepSpeed would refuse {config} on {gpus} GPUs")
+
+
+def check_torchtitan(text, gpus, batch):
+    config = tomllib.loads(text)
+    for section, values in config.items():
+        fields = GRAMMAR["torchtitan"]["sections"].get(section) or fail(f"torchtitan has no [{section}]")
+        for name, value in values.items():
+            if name not in fields or not fits(fields[name], value):
+                fail(f"torchtitan's {section}.{name} is not {value!r}")
+    degrees = config["parallelism"]
+    replicas = degrees["data_parallel_replicate_degree"] * degrees["data_parallel_shard_degree"]
+    product = (replicas * degrees["tensor_parallel_degree"] * degrees["context_parallel_degree"]
+               * degrees["pipeline_parallel_degree"])
+    if product != gpus or config["training"]["global_batch_size"] != batch:
+        fail(f"{config} on {gpus} GPUs")
+    if batch % (config["training"]["local_batch_size"] * replicas) != 0:
+        fail(f"batch {batch} cannot be divided: {config}")
+
+
+def check_calls(node, fields, path):
+    kinds = {"int": int, "bool": bool, "str": str, "float": (int, float)}
+    for keyword in node.keywords:
+        expected = fields.get(keyword.arg) or fail(f"InternEvo has no {path}.{keyword.arg}")
+        if isinstance(expected, dict):
+            check_calls(keyword.value, expected, f"{path}.{keyword.arg}")
+        elif expected == "name":
+            if not isinstance(keyword.value, ast.Name):
+                fail(f"{path}.{keyword.arg} is no name")
+        elif not isinstance(keyword.value.value, kinds[expected]):
+            fail(f"{path}.{keyword.arg} is not {expected}")
+
+
+def check_internevo(text, gpus, batch):
+    fields = GRAMMAR["by_hand"]["internevo"]["fields"]
+    values = {}
+    for node in ast.parse(text).body:
+        name = node.targets[0].id
+        expected = fields.get(name) or fail(f"InternEvo has no {name}")
+        if isinstance(expected, dict):
+            check_calls(node.value, expected, name)
+    exec(compile(text, "exported", "exec"), values)
+    parallel = values["parallel"]
+    model_gpus = parallel["tensor"]["size"] * parallel["pipeline"]["size"]
+    grid = parallel["sequence_2D"]
+    if gpus % model_gpus != 0 or (grid["enable"] and grid["head_size"] * grid["context_size"] != parallel["tensor"]["size"]):
+        fail(f"{parallel} on {gpus} GPUs")
+    if gpus // model_gpus * values["data"]["micro_num"] * values["data"]["micro_bsz"] != batch:
+        fail(f"batch {batch} is not {values['data']}")
+
+
+def check_torchrun(text, gpus, batch):
+    fields = GRAMMAR["by_hand"]["torchrun"]["fields"]
+    program, *words = shlex.split(text)
+    numbers = {}
+    if program != "torchrun" or words.pop() != "train.py":
+        fail(text)
+    while words:
+        name = words.pop(0).removeprefix("--")
+        kind = fields.get(name) or fail(f"torchrun has no --{name}")
+        if kind != "bool":
+            numbers[name] = words.pop(0)
+    if int(numbers["nnodes"]) * int(numbers["nproc-per-node"]) != gpus:
+        fail(text)
+
+
+def check_weir(text, gpus, batch):
+    plan = json.loads(text)
+    degrees = plan["plan"]
+    if plan["gpus"] != gpus or degrees["split"] * degrees["dp"] * degrees["pp"] != gpus:
+        fail(text)
+    if degrees["dp"] * degrees["micro_batch"] * degrees["accumulate"] != batch:
+        fail(text)
+
+
+CHECKS = {"megatron": check_megatron, "deepspeed": check_deepspeed, "torchtitan": check_torchtitan,
+          "internevo": check_internevo, "torchrun": check_torchrun, "weir": check_weir}
+
+
+def main():
+    weir = pathlib.Path(sys.argv[1]) / "weir"
+    written = refused = 0
+    seen = dict.fromkeys(CHECKS, 0)
+    for (model, nodes, batch, sequence, pins), target in itertools.product(REQUESTS, CHECKS):
+        command = [weir, "plan", "--model-config", MODELS / model, "--nodes", str(nodes), "--batch", str(batch),
+                   "--sequence", str(sequence), "--export", target]
+        if pins:
+            command += ["--pin", pins]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if ran.returncode == 0:
+            CHECKS[target](ran.stdout, nodes * 8, batch)
+            written += 1
+            seen[target] += 1
+        elif ran.returncode in (2, 3) and not ran.stdout and "expected" in ran.stderr:
+            refused += 1
+        else:
+            fail(f"{command} ended with {ran.returncode}: {ran.stderr}")
+    if min(seen.values()) < 4:
+        fail(f"too few exports to tell: {seen}")
+    print(f"{written} exports are what their readers accept, {refused} combinations were refused: {seen}")
+
+
+if __name__ == "__main__":
+    main()
