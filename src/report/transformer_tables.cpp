@@ -102,7 +102,7 @@ std::string transformer_headline(const TransformerView& view) {
   return fmt::format(
       "An iteration takes {} ms: {:.4g} samples/s, {:.0f} tokens/s on each of {} {} GPUs, {:.1f} % "
       "of "
-      "their rate.\nNothing was measured: public runs were within 22 % "
+      "their rate.\nNothing was measured: public runs were within 21 % "
       "(docs/models/transformer.md).\n"
       "Best of {} structures; one iteration costs {:.4f} at {:.2f} per GPU hour.",
       ms_text(seconds), static_cast<double>(task.batch) / seconds,
