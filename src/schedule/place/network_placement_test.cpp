@@ -2,13 +2,13 @@
 #include "schedule/place/network_placement.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 
+#include "domain/seeded_rng.h"
 #include "network/coflow_window.h"
 
 namespace weir::schedule {
@@ -155,62 +155,80 @@ TEST(NetworkPlacement, SharedJobsTakeTurns) {
   EXPECT_GT(at_once, 1.15);
 }
 
-// Whatever is asked for: blocks stay disjoint and open, links have one owner, those that keep their GPUs
-// keep their links, and what is placed can be kept.
-RC_GTEST_PROP(NetworkPlacementProperty, KeepsJobsApart, ()) {
-  const auto placement = static_cast<NetworkPlacement>(*rc::gen::inRange(0, 4));
-  PoolNetwork network = pool_network(6, *rc::gen::inRange(1, 4), *rc::gen::inRange(1, 13));
-  if (placement == NetworkPlacement::isolated_optical) network.fabric.spine_ports = 2;
-  const std::uint32_t gpus = 6 * network.hosts_per_leaf();
-  BlockMap closed{gpus};
-  if (*rc::gen::inRange(0, 2) == 0) closed.take({*rc::gen::inRange(0U, gpus / 4) * 4, 4});
-  std::vector<NetworkWish> wishes;
-  for (std::uint64_t round = 0; round < 6; ++round) {
-    BlockMap taken = closed;
-    for (NetworkWish& wish : wishes) {
-      wish.wanted = wish.present;
-      taken.take(wish.present);
-    }
-    // One of those that run ends.
-    if (!wishes.empty() && *rc::gen::inRange(0, 3) == 0) {
-      taken.give_back(wishes.front().present);
-      wishes.erase(wishes.begin());
-    }
-    for (int i = 0; i < 3; ++i) {
-      const auto block = taken.best_fit(1U << *rc::gen::inRange(0, 6));
-      if (!block) continue;
-      taken.take(*block);
-      wishes.push_back(starts(10 * (round + 1) + static_cast<std::uint64_t>(i), *block,
-                              *rc::gen::inRange(0, 2) == 0 ? kAllReduce : kAllToAll));
-    }
-    const auto places = place_on_network(network, placement, closed, wishes, 3);
-    BlockMap now = closed;
-    std::map<std::pair<int, int>, JobId> owners;
-    std::vector<NetworkWish> next;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      const NetworkPlace& place = places[i];
-      if (!wishes[i].present.is_none()) {
-        RC_ASSERT(place.block == wishes[i].present);
-        RC_ASSERT(place.is_rewired || place.links == wishes[i].links);
+// Whatever is asked for: blocks stay disjoint and open, links and ports have one owner, those that keep
+// their GPUs keep their links, and what is placed can be kept.
+TEST(NetworkPlacementProperty, KeepsJobsApart) {
+  std::int64_t own = 0;
+  std::int64_t moved = 0;
+  std::int64_t kept = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    SeededRng rng{seed};
+    const auto draw = [&](std::uint64_t below) { return rng.below(below); };
+    const auto placement = static_cast<NetworkPlacement>(seed % 4);
+    PoolNetwork network = pool_network(6, static_cast<std::int32_t>(1 + draw(3)),
+                                       static_cast<std::int32_t>(1 + draw(12)));
+    if (placement == NetworkPlacement::isolated_optical) network.fabric.spine_ports = 2;
+    const std::uint32_t gpus = 6 * network.hosts_per_leaf();
+    BlockMap closed{gpus};
+    if (draw(2) == 0) closed.take({static_cast<std::uint32_t>(draw(gpus / 4)) * 4, 4});
+    std::vector<NetworkWish> wishes;
+    for (std::uint64_t round = 0; round < 8; ++round) {
+      std::erase_if(wishes, [&](const NetworkWish&) { return draw(4) == 0; });  // some end
+      BlockMap taken = closed;
+      for (const NetworkWish& wish : wishes) taken.take(wish.present);
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        const auto block = taken.best_fit(1U << draw(6));
+        if (!block) continue;
+        taken.take(*block);
+        wishes.push_back(
+            starts(10 * (round + 1) + i, *block, draw(2) == 0 ? kAllReduce : kAllToAll));
       }
-      RC_ASSERT(place.is_held_back == place.block.is_none());
-      if (place.block.is_none()) continue;
-      RC_ASSERT(place.block.size == wishes[i].wanted.size);
-      RC_ASSERT(now.is_free(place.block));
-      now.take(place.block);
-      RC_ASSERT(network.needs_links(place.block) == (place.links != nullptr));
-      if (place.links != nullptr) {
-        RC_ASSERT(can_have(network, place.block, *place.links));
+      const auto places = place_on_network(network, placement, closed, wishes, 3);
+      BlockMap now = closed;
+      std::set<std::pair<int, int>> links;
+      std::set<std::pair<int, int>> leaf_ports;
+      std::map<std::pair<int, int>, int> spine_ports;
+      std::vector<NetworkWish> next;
+      for (std::size_t i = 0; i < wishes.size(); ++i) {
+        const NetworkPlace& place = places[i];
+        if (!wishes[i].present.is_none()) {
+          ASSERT_EQ(place.block, wishes[i].present);
+          ASSERT_TRUE(place.is_rewired || place.links == wishes[i].links);
+          ++kept;
+        }
+        ASSERT_EQ(place.is_held_back, place.block.is_none());
+        if (place.block.is_none()) continue;
+        moved += place.block == wishes[i].wanted ? 0 : 1;
+        ASSERT_EQ(place.block.size, wishes[i].wanted.size);
+        ASSERT_TRUE(now.is_free(place.block));
+        now.take(place.block);
+        ASSERT_EQ(network.needs_links(place.block), place.links != nullptr);
+        next.push_back(goes_on(wishes[i], place));
+        if (place.links == nullptr) continue;
+        ASSERT_TRUE(can_have(network, place.block, *place.links));
+        own += place.links->use == LinkUse::shared ? 0 : 1;
         const LeafRange leaves = network.leaves_of(place.block);
         for (const std::int32_t uplink : place.links->uplinks) {
           for (int leaf = leaves.first; leaf <= leaves.last; ++leaf)
-            RC_ASSERT((owners.emplace(std::pair{leaf, uplink}, wishes[i].job).second));
+            ASSERT_TRUE(links.emplace(leaf, uplink).second) << "seed " << seed;
+        }
+        for (const OpticalCircuit& circuit : place.links->circuits) {
+          const int at = circuit.optical_switch;
+          ASSERT_TRUE(leaf_ports.emplace(at, circuit.leaf).second) << "seed " << seed;
+          if (circuit.is_direct) {
+            ASSERT_TRUE(leaf_ports.emplace(at, circuit.end).second) << "seed " << seed;
+          } else {
+            const int ports = ++spine_ports[{at, circuit.end}];
+            ASSERT_LE(ports, network.fabric.spine_ports) << "seed " << seed;
+          }
         }
       }
-      next.push_back(goes_on(wishes[i], place));
+      wishes = std::move(next);
     }
-    wishes = std::move(next);
   }
+  EXPECT_GT(own, 1000);
+  EXPECT_GT(moved, 100);
+  EXPECT_GT(kept, 5000);
 }
 
 }  // namespace
