@@ -25,7 +25,7 @@ using network::JobTraffic;
 using network::LinkLoad;
 using network::LogicalClos;
 using network::OpticalClos;
-using network::play_window;
+using network::CoflowWindows;
 using network::route_traffic;
 using network::RoutedTraffic;
 
@@ -58,7 +58,9 @@ class MixRun {
         clos_{setup.fabric},
         optical_{setup.optical},
         jobs_on_(static_cast<std::size_t>(size_.links())),
-        asked_of_(static_cast<std::size_t>(size_.links())) {
+        asked_of_(static_cast<std::size_t>(size_.links())),
+        looked_at_(static_cast<std::size_t>(size_.links())),
+        windows_{size_.links()} {
     outcome_.scheme = scheme;
   }
 
@@ -390,14 +392,17 @@ class MixRun {
 
   // Jobs that may slow each other down, directly or through others: they meet on links that could
   // be full.
-  std::set<std::size_t> component(std::size_t first) const {
+  std::set<std::size_t> component(std::size_t first) {
+    ++looks_;
     std::set<std::size_t> found{first};
     std::vector<std::size_t> to_look_at{first};
     while (!to_look_at.empty()) {
       const std::size_t job = to_look_at.back();
       to_look_at.pop_back();
       for (const LinkLoad& demand : running_.at(job).traffic.demands) {
-        if (asked_of_[at(demand.link)] <= 1 + 1e-6) continue;
+        if (asked_of_[at(demand.link)] <= 1 + 1e-6 || looked_at_[at(demand.link)] == looks_)
+          continue;
+        looked_at_[at(demand.link)] = looks_;
         for (const std::size_t other : jobs_on_[at(demand.link)]) {
           if (found.insert(other).second) to_look_at.push_back(other);
         }
@@ -418,7 +423,7 @@ class MixRun {
       if (together.size() > 1) {
         seconds = setup_.is_by_flow
                       ? play_flow_window(traffic, size_.links(), setup_.window, setup_.mix.seed)
-                      : play_window(traffic, setup_.window, setup_.mix.seed);
+                      : windows_.play(traffic, setup_.window, setup_.mix.seed);
         ++outcome_.windows;
       }
       std::size_t i = 0;
@@ -464,6 +469,9 @@ class MixRun {
   std::map<std::size_t, Running> running_;
   std::vector<std::vector<std::size_t>> jobs_on_;  // that share, by link
   std::vector<double> asked_of_;                   // at most at once, by link
+  std::vector<std::uint64_t> looked_at_;           // by link: in which search for a component last
+  std::uint64_t looks_ = 0;
+  CoflowWindows windows_;
   std::map<int, JobTimes> by_size_;
   SchemeOutcome outcome_;
   std::size_t head_ = 0;  // jobs before it have started
