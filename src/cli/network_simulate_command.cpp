@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -61,6 +62,10 @@ Diagnostics check_network_options(const OptionValues& options) {
   if (options.is_given("threshold") && routing != "two-hop")
     must("--threshold", fmt::format("{}", options.number("threshold")),
          "--routing two-hop beside it");
+  if (options.has("fail") && routing == "ideal")
+    must("--fail", options.texts("fail").front(), "another --routing: with ideal no link counts");
+  if (options.is_given("fail-at") && !options.has("fail"))
+    must("--fail-at", fmt::format("{}", options.number("fail-at")), "--fail beside it");
   if (!formats::parse_data_size(options.text("bytes")))
     must("--bytes", options.text("bytes"), std::string{formats::kDataSizeRule});
   std::vector<std::filesystem::path> inputs;
@@ -128,6 +133,82 @@ Result<std::vector<net::NetworkJob>> placed_jobs(const OptionValues& options, co
   return jobs;
 }
 
+// Links by their names, in either direction. A name stands for all parallel links between the two.
+Result<std::vector<net::LinkIndex>> links_to_fail(const OptionValues& options,
+                                                  const net::Fabric& fabric) {
+  std::vector<net::LinkIndex> links;
+  if (!options.has("fail")) return links;
+  std::multimap<std::string, net::LinkIndex> by_name;
+  for (net::LinkIndex link = 0; link < fabric.links.size(); ++link)
+    by_name.emplace(fabric.link_name(link), link);
+  Diagnostics mistakes;
+  for (const std::string& name : options.texts("fail")) {
+    const auto [first, last] = by_name.equal_range(name);
+    if (first == last) {
+      const auto example = static_cast<net::LinkIndex>(fabric.links.size() - 1);
+      mistakes.add(
+          {{},
+           0,
+           "--fail",
+           name,
+           fmt::format("a link of {}, such as \"{}\"", fabric.name, fabric.link_name(example))});
+    }
+    for (auto at = first; at != last; ++at) links.push_back(at->second);
+  }
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  return links;
+}
+
+// Whether every job's GPUs still reach each other by the ways that routing knows.
+Result<void> check_still_connected(const net::RoutingOptions& routing, const net::Fabric& fabric,
+                                   const std::vector<net::NetworkJob>& jobs,
+                                   const std::vector<net::LinkIndex>& failed) {
+  if (failed.empty()) return {};
+  net::Router router{fabric, routing};
+  for (const net::LinkIndex link : failed) router.fail(link);
+  std::vector<std::uint32_t> crowd(fabric.links.size());
+  std::vector<net::RoutedFlow> flows;
+  std::vector<std::uint32_t> lost;
+  Diagnostics mistakes;
+  for (const net::NetworkJob& job : jobs) {
+    // Every GPU's own port, and every pair of leaves.
+    std::vector<net::Transfer> transfers;
+    std::map<net::VertexIndex, net::GpuIndex> on_leaf;
+    for (std::size_t i = 0; i < job.gpus.size(); ++i) {
+      transfers.push_back({job.gpus[i], job.gpus[(i + 1) % job.gpus.size()], 1, 0});
+      on_leaf.emplace(fabric.ports[job.gpus[i]].leaf, job.gpus[i]);
+    }
+    for (const auto& [from_leaf, from] : on_leaf) {
+      for (const auto& [to_leaf, to] : on_leaf) {
+        if (from_leaf != to_leaf) transfers.push_back({from, to, 1, 0});
+      }
+    }
+    lost.clear();
+    flows.clear();
+    router.route(transfers, crowd, flows, lost);
+    if (lost.empty()) continue;
+    const net::Transfer& first = transfers[lost.front()];
+    mistakes.add(
+        {{},
+         0,
+         "--fail",
+         fmt::format("{} links", failed.size()),
+         fmt::format("fewer: {} of job {} has no way to {} without them",
+                     fabric.vertex_name(first.from), job.name, fabric.vertex_name(first.to))});
+  }
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  return {};
+}
+
+net::RoutingOptions asked_routing(const OptionValues& options) {
+  net::RoutingOptions routing;
+  routing.routing = kind_named<Routing>(net::kRoutingNames, options.text("routing"));
+  routing.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  routing.connections = static_cast<std::uint32_t>(options.integer("connections"));
+  routing.threshold = options.number("threshold");
+  return routing;
+}
+
 double ideal_iteration(const net::Fabric& fabric, const net::NetworkJob& job, double latency) {
   net::FabricRunOptions options;
   options.routing.routing = Routing::ideal;
@@ -141,15 +222,14 @@ double ideal_iteration(const net::Fabric& fabric, const net::NetworkJob& job, do
 }
 
 report::NetworkResult simulate_network(const OptionValues& options, const net::Fabric& fabric,
-                                       const std::vector<net::NetworkJob>& jobs) {
+                                       const std::vector<net::NetworkJob>& jobs,
+                                       const std::vector<net::LinkIndex>& failed) {
   net::FabricRunOptions run_options;
-  run_options.routing.routing = kind_named<Routing>(net::kRoutingNames, options.text("routing"));
-  run_options.routing.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  run_options.routing.connections = static_cast<std::uint32_t>(options.integer("connections"));
-  run_options.routing.threshold = options.number("threshold");
+  run_options.routing = asked_routing(options);
   run_options.step_latency = options.number("step-latency") * 1e-6;
   run_options.samples = options.has("report") ? kRateSamples : 0;
   net::FabricRun run{fabric, run_options};
+  for (const net::LinkIndex link : failed) run.fail_link(link, options.number("fail-at"));
   for (const net::NetworkJob& job : jobs) run.add_job(job);
   report::NetworkResult result;
   result.fabric = &fabric;
@@ -248,6 +328,19 @@ CommandSpec network_simulate_spec() {
             .most = 1,
             .help = "With two-hop: the share of direct links that traffic between two leaves may "
                     "fill before the rest goes over a third."},
+           {.name = "fail",
+            .type = OptionType::text_list,
+            .help =
+                "Links that fail, in both directions, by their names: \"leaf 0 > spine 3\", "
+                "\"gpu 5 > leaf 0\". What crosses them takes another way; it is a mistake when a "
+                "job has none."},
+           {.name = "fail-at",
+            .type = OptionType::number,
+            .unit = "s",
+            .default_text = "0",
+            .least = 0,
+            .most = 1e9,
+            .help = "When they fail."},
            {.name = "step-latency",
             .type = OptionType::number,
             .unit = "microseconds",
@@ -276,6 +369,9 @@ CommandSpec network_simulate_spec() {
           {"weir network simulate --fabric leaf-spine:16x16x16 --collective ring --ranks 64 "
            "--placement scattered --routing spray",
            "And with packets on all paths?"},
+          {"weir network simulate --fabric leaf-spine:4x4x4 --routing spray --fail "
+           "'leaf 0 > spine 3,leaf 0 > spine 2'",
+           "What if two uplinks of a leaf are lost?"},
           {"weir network simulate --fabric examples/network/fabric.yaml --jobs "
            "examples/network/jobs.yaml --report network.html",
            "Several jobs, with a map of the links."}}};
@@ -292,7 +388,12 @@ Result<void> network_simulate_command(const OptionValues& options, Console& cons
   if (!mix) return tl::unexpected(mix.error());
   const auto jobs = placed_jobs(options, *mix, *fabric);
   if (!jobs) return tl::unexpected(jobs.error());
-  const report::NetworkResult result = simulate_network(options, *fabric, *jobs);
+  const auto failed = links_to_fail(options, *fabric);
+  if (!failed) return tl::unexpected(failed.error());
+  if (auto connected = check_still_connected(asked_routing(options), *fabric, *jobs, *failed);
+      !connected)
+    return connected;
+  const report::NetworkResult result = simulate_network(options, *fabric, *jobs, *failed);
   if (options.has("report")) {
     report::ReportHeader header{options.recipe(), std::string{kVersion}, {}};
     header.facts = {{"fabric", fabric->name}, {"GPUs", std::to_string(fabric->gpus())}};

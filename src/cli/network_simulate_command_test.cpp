@@ -105,5 +105,52 @@ TEST(NetworkSimulate, RefusesFabricsThatDoNotHangTogether) {
   EXPECT_THAT(ran.err, HasSubstr("2 of 6 GPUs that gpu 0 cannot reach"));
 }
 
+TEST(NetworkSimulate, LostLinksCostWhatTheyCarried) {
+  const auto seconds = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--fabric",   "leaf-spine:4x4x4", "--collective",
+                                   "all-to-all", "--routing",        "spray"};
+    words.insert(words.end(), more.begin(), more.end());
+    return network_json(words).at("jobs").at(0).at("end_seconds").get<double>();
+  };
+  const double whole = seconds({});
+  // Half of leaf 0's uplinks; what crosses them takes the others.
+  const double half = seconds({"--fail", "leaf 0 > spine 2,spine 3 > leaf 0"});
+  EXPECT_GT(half, whole * 1.3);
+  // Lost half way, it costs less; lost after the end, nothing.
+  const double later = seconds(
+      {"--fail", "leaf 0 > spine 2,leaf 0 > spine 3", "--fail-at", std::to_string(whole / 2)});
+  EXPECT_GT(later, whole);
+  EXPECT_LT(later, half);
+  EXPECT_EQ(seconds({"--fail", "leaf 0 > spine 2", "--fail-at", "1000"}), whole);
+}
+
+TEST(NetworkSimulate, RefusesFailuresThatCutAJobApart) {
+  const Ran apart =
+      network({"--fabric", "leaf-spine:2x2x2", "--fail", "leaf 0 > spine 0,leaf 0 > spine 1"});
+  EXPECT_EQ(apart.exit_code, 2);
+  EXPECT_THAT(apart.err, HasSubstr("has no way to"));
+  EXPECT_EQ(apart.out, "");
+  // Each leaf still has a spine, but not the same.
+  EXPECT_EQ(network({"--fabric", "leaf-spine:2x2x2", "--fail", "leaf 0 > spine 0,leaf 1 > spine 1"})
+                .exit_code,
+            2);
+  // A job on the other leaf does not mind.
+  EXPECT_EQ(network({"--fabric", "leaf-spine:2x2x2", "--ranks", "2", "--fail",
+                     "leaf 1 > spine 0,leaf 1 > spine 1"})
+                .exit_code,
+            0);
+  const Ran port = network({"--fabric", "leaf-spine:2x2x2", "--fail", "gpu 3 > leaf 1"});
+  EXPECT_THAT(port.err, HasSubstr("gpu 3"));
+  const Ran wrong = network({"--fabric", "leaf-spine:2x2x2", "--fail", "leaf 7 > spine 0"});
+  EXPECT_THAT(
+      wrong.err,
+      HasSubstr("--fail is \"leaf 7 > spine 0\", expected a link of leaf-spine:2x2x2, such as"));
+  EXPECT_EQ(network({"--fabric", "leaf-spine:2x2x2", "--fail-at", "1"}).exit_code, 2);
+  EXPECT_EQ(
+      network({"--fabric", "leaf-spine:2x2x2", "--routing", "ideal", "--fail", "leaf 0 > spine 0"})
+          .exit_code,
+      2);
+}
+
 }  // namespace
 }  // namespace weir::cli

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/output_files.h"
+#include "cli/version.h"
 #include "formats/csv.h"
 #include "formats/data_dir.h"
 #include "report/partition_tables.h"
@@ -99,14 +101,39 @@ CommandSpec network_waits_spec() {
                    .default_text = "1..20",
                    .least = 0,
                    .help = "One run each."},
+                  {.name = "report",
+                   .type = OptionType::file,
+                   .help = "Write a page with plots to this HTML file. It opens without a network.",
+                   .in_recipe = false},
                   {.name = "json",
                    .type = OptionType::flag,
                    .help = "Print JSON for programs instead of text for people.",
                    .in_recipe = false}},
-      .examples = {{"weir network waits", "16 leaves with 16 hosts each, three loads."}}};
+      .examples = {{"weir network waits", "16 leaves with 16 hosts each, three loads."},
+                   {"weir network waits --loads 0.4,0.6,0.8 --report waits.html", "As a page."}}};
 }
 
+namespace {
+
+Diagnostics check_report(const OptionValues& options,
+                         std::span<const std::filesystem::path> inputs) {
+  Diagnostics mistakes;
+  if (options.has("report")) check_output("--report", options.text("report"), inputs, mistakes);
+  return mistakes;
+}
+
+Result<void> write_report(const OptionValues& options, std::string page, Console& console) {
+  const OutputFile file{options.text("report"), std::move(page)};
+  if (auto written = write_files({&file, 1}); !written) return written;
+  console.err << "wrote " << file.path.string() << "\n";
+  return {};
+}
+
+}  // namespace
+
 Result<void> network_waits_command(const OptionValues& options, Console& console) {
+  if (auto mistakes = check_report(options, {}); !mistakes.empty())
+    return bad_input(std::move(mistakes));
   simulate::FragmentationSetup setup;
   setup.shape = {.leaves = static_cast<int>(options.integer("leaves")),
                  .hosts_per_leaf = static_cast<int>(options.integer("hosts")),
@@ -124,6 +151,16 @@ Result<void> network_waits_command(const OptionValues& options, Console& console
                    std::to_string(setup.shape.leaves),
                    fmt::format("{} hosts in all at least, as the largest job has", largest)});
   const auto results = simulate::study_fragmentation(setup);
+  if (options.has("report")) {
+    report::ReportHeader header{options.recipe(), std::string{kVersion}, {}};
+    header.facts = {{"hosts", std::to_string(setup.shape.hosts())},
+                    {"jobs of a run", std::to_string(setup.jobs)},
+                    {"seeds", std::to_string(setup.seeds.size())}};
+    if (auto written = write_report(
+            options, report::fragmentation_page(header, results, setup.loads), console);
+        !written)
+      return written;
+  }
   if (options.flag("json")) {
     auto text = report::fragmentation_json(results);
     if (!text) return tl::unexpected(text.error());
@@ -182,6 +219,15 @@ CommandSpec network_study_spec() {
                    .default_text = "compact",
                    .choices = {"compact", "scattered"},
                    .help = "Where jobs that share lie: on few leaves, or on nodes by chance."},
+                  {.name = "leaves",
+                   .type = OptionType::integer_list,
+                   .default_text = "128",
+                   .least = 8,
+                   .most = 1024,
+                   .help =
+                       "Leaves of 64 GPUs each (twice as many of 32 with optical circuits). "
+                       "Several: one study each, with arrivals as many times slower as the fabric "
+                       "is smaller, and what playing them took."},
                   {.name = "window",
                    .type = OptionType::integer,
                    .default_text = "5",
@@ -200,18 +246,60 @@ CommandSpec network_study_spec() {
                    .most = 1024,
                    .help = "Schemes at once; 0: as many as cores.",
                    .in_recipe = false},
+                  {.name = "report",
+                   .type = OptionType::file,
+                   .help = "Write a page with plots to this HTML file. It opens without a network.",
+                   .in_recipe = false},
                   {.name = "json",
                    .type = OptionType::flag,
                    .help = "Print JSON for programs instead of text for people.",
                    .in_recipe = false}},
-      .examples = {{"weir network study", "The published mix under every scheme."},
-                   {"weir network study --mix heavy --gap 330 --scheme ecmp,isolated-optical",
-                    "Much communication, a lower load, two schemes."}}};
+      .examples = {
+          {"weir network study", "The published mix under every scheme."},
+          {"weir network study --mix heavy --gap 330 --scheme ecmp,isolated-optical",
+           "Much communication, a lower load, two schemes."},
+          {"weir network study --jobs 1000 --scheme ecmp,isolated --leaves 16,32,64 --report "
+           "study.html",
+           "How does the work grow with the fabric?"}}};
 }
+
+namespace {
+
+// The usual fabric with another number of leaves, at the same load.
+report::FabricGrowth study_fabric(simulate::JobMixStudySetup setup, int leaves) {
+  const double part = static_cast<double>(leaves) / setup.fabric.leaves;
+  setup.fabric.leaves = leaves;
+  setup.optical.leaves = 2 * leaves;
+  setup.optical.spines = leaves;
+  setup.mix.arrival_gap /= part;
+  const double load =
+      simulate::offered_load(simulate::draw_job_mix(setup.mix), setup.fabric.hosts());
+  return {setup.fabric.hosts(), load, simulate::study_job_mix(setup)};
+}
+
+std::string study_text(const OptionValues& options, std::span<const report::FabricGrowth> fabrics) {
+  std::string text;
+  for (const report::FabricGrowth& fabric : fabrics) {
+    text += report::to_text(report::scheme_table(fabric.outcomes)) + "\n";
+    text += report::to_text(report::size_table(fabric.outcomes));
+    text += fmt::format(
+        "\n{} jobs on {} GPUs, load {:.2f}. Slowdown, x: run time over that without "
+        "contention.\nBlocked: the first of the queue waits though enough GPUs are "
+        "free.\n\n",
+        options.integer("jobs"), fabric.gpus, fabric.load);
+  }
+  if (fabrics.size() > 1) text += report::to_text(report::growth_table(fabrics)) + "\n";
+  return text + options.recipe() + "\n";
+}
+
+}  // namespace
 
 Result<void> network_study_command(const OptionValues& options, Console& console) {
   const auto file = durations_file(options);
   if (!file) return tl::unexpected(file.error());
+  const std::vector<std::filesystem::path> inputs{*file};
+  if (auto mistakes = check_report(options, inputs); !mistakes.empty())
+    return bad_input(std::move(mistakes));
   auto durations = read_durations(*file);
   if (!durations) return tl::unexpected(durations.error());
   simulate::JobMixStudySetup setup;
@@ -227,22 +315,27 @@ Result<void> network_study_command(const OptionValues& options, Console& console
   setup.schemes.clear();
   for (const std::string& name : options.texts("scheme"))
     setup.schemes.push_back(*simulate::find_network_scheme(name));
-  const double load =
-      simulate::offered_load(simulate::draw_job_mix(setup.mix), setup.fabric.hosts());
-  const auto outcomes = simulate::study_job_mix(setup);
+  std::vector<report::FabricGrowth> fabrics;
+  for (const std::int64_t leaves : options.integers("leaves"))
+    fabrics.push_back(study_fabric(setup, static_cast<int>(leaves)));
+  if (options.has("report")) {
+    report::ReportHeader header{options.recipe(), std::string{kVersion}, {}};
+    header.facts = {{"GPUs", std::to_string(fabrics.back().gpus)},
+                    {"jobs", std::to_string(setup.mix.jobs)},
+                    {"load", fmt::format("{:.2f}", fabrics.back().load)}};
+    if (auto written = write_report(options, report::job_mix_page(header, fabrics), console);
+        !written)
+      return written;
+  }
   if (options.flag("json")) {
-    auto text = report::job_mix_json(outcomes, load);
+    auto text = fabrics.size() == 1
+                    ? report::job_mix_json(fabrics.front().outcomes, fabrics.front().load)
+                    : report::growth_json(fabrics);
     if (!text) return tl::unexpected(text.error());
     console.out << *text;
     return {};
   }
-  console.out << report::to_text(report::scheme_table(outcomes)) << "\n"
-              << report::to_text(report::size_table(outcomes))
-              << fmt::format(
-                     "\n{} jobs on {} GPUs, load {:.2f}. Slowdown, x: run time over that without "
-                     "contention.\nBlocked: the first of the queue waits though enough GPUs are "
-                     "free.\n\n{}\n",
-                     setup.mix.jobs, setup.fabric.hosts(), load, options.recipe());
+  console.out << study_text(options, fabrics);
   return {};
 }
 

@@ -56,5 +56,43 @@ TEST(NetworkWaits, ShowsAllThreeFabrics) {
             "--leaves is \"2\", expected 128 hosts in all at least, as the largest job has\n");
 }
 
+TEST(NetworkStudy, SeveralFabricsTellWhatPlayingThemTook) {
+  const formats::TemporaryFolder folder;
+  const auto file = folder.write("runs.csv", "duration\n100.5\n3000\n20000\n").string();
+  const auto page = (folder.path() / "study.html").string();
+  const std::vector<std::string> words{"network",  "study", "--durations", file,
+                                       "--jobs",   "40",    "--scheme",    "ecmp,isolated-optical",
+                                       "--leaves", "8,16"};
+  auto with_page = words;
+  with_page.insert(with_page.end(), {"--report", page});
+  const Ran ran = weir(with_page);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("40 jobs on 512 GPUs"));
+  EXPECT_THAT(ran.out, HasSubstr("40 jobs on 1024 GPUs"));
+  EXPECT_THAT(ran.out, HasSubstr("CPU seconds to play, by fabric"));
+  const std::string text = content_of(page);
+  EXPECT_THAT(text, HasSubstr("Completion time by size"));
+  EXPECT_THAT(text, HasSubstr("Slowdown by size"));
+  EXPECT_THAT(text, HasSubstr("What playing costs"));
+  auto for_programs = words;
+  for_programs.emplace_back("--json");
+  const auto json = nlohmann::json::parse(weir(for_programs).out);
+  ASSERT_EQ(json.at("fabrics").size(), 2U);
+  EXPECT_EQ(json.at("fabrics").at(1).at("gpus"), 1024);
+  EXPECT_GE(json.at("fabrics").at(1).at("cpu_seconds").at("ecmp"), 0);
+  // The same load on both.
+  EXPECT_NEAR(json.at("fabrics").at(0).at("load").get<double>(),
+              json.at("fabrics").at(1).at("load").get<double>(), 1e-9);
+}
+
+TEST(NetworkWaits, DrawsAPage) {
+  const formats::TemporaryFolder folder;
+  const auto page = (folder.path() / "waits.html").string();
+  ASSERT_EQ(weir({"network", "waits", "--jobs", "100", "--seeds", "1", "--report", page}).exit_code,
+            0);
+  EXPECT_THAT(content_of(page), HasSubstr("Mean wait by load"));
+  EXPECT_EQ(weir({"network", "waits", "--report", "/nowhere/waits.html"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace weir::cli

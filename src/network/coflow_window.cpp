@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInstant = 1e-9;  // s: what ends within it ends together
 constexpr double kSlowest = 1e-6;  // of the line: rounding leaves nobody without any
-constexpr double kFull = 1 + 1e-6;
+constexpr double kAskedTooMuch = 1 + 1e-6;
 constexpr int kComputing = -1;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::vector<double> CoflowWindows::play(std::span<const JobTraffic* const> jobs,
 
 // The others cannot be full even if every job asks for its most at once.
 bool CoflowWindows::may_bind(const Link& link) const {
-  return link.most > kFull && link.jobs > 1;
+  return link.most > kAskedTooMuch && link.jobs > 1;
 }
 
 void CoflowWindows::begin(std::span<const JobTraffic* const> jobs, std::uint64_t seed,
@@ -108,7 +108,7 @@ void CoflowWindows::enter_phase(std::size_t index) {
     const auto flows = static_cast<double>(load.flows);
     link.members.push_back({static_cast<int>(index), flows});
     link.asked += flows * player.own_rate;
-    if (link.asked > kFull && link.hot < 0) make_hot(load.link);
+    if (link.asked > kAskedTooMuch && link.hot < 0) make_hot(load.link);
     if (link.hot >= 0) has_changed_ = true;
   }
 }
@@ -129,7 +129,7 @@ void CoflowWindows::leave_phase(std::size_t index) {
     if (link.members.empty()) link.asked = 0;  // without what rounding left
     if (link.hot < 0) continue;
     has_changed_ = true;
-    if (link.asked <= kFull) make_cool(load.link);
+    if (link.asked <= kAskedTooMuch) make_cool(load.link);
   }
 }
 

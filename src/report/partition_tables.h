@@ -14,6 +14,7 @@
 #include <string>
 
 #include "domain/result.h"
+#include "report/html_page.h"
 #include "report/table.h"
 #include "simulate/fragmentation_study.h"
 #include "simulate/job_mix_study.h"
@@ -29,5 +30,24 @@ Table scheme_table(std::span<const simulate::SchemeOutcome> outcomes);
 // Completion times, a column per scheme.
 Table size_table(std::span<const simulate::SchemeOutcome> outcomes);
 Result<std::string> job_mix_json(std::span<const simulate::SchemeOutcome> outcomes, double load);
+
+// One fabric of a study of growth: what playing it took.
+struct FabricGrowth {
+  int gpus = 0;
+  double load = 0;
+  std::vector<simulate::SchemeOutcome> outcomes;
+};
+// CPU seconds by fabric, a column per scheme.
+Table growth_table(std::span<const FabricGrowth> fabrics);
+// {"fabrics":[{"gpus":1024,"load":0.83,"cpu_seconds":{"ecmp":1.2}, ... as job_mix_json}]}
+Result<std::string> growth_json(std::span<const FabricGrowth> fabrics);
+
+// Waits and blocking over the load, for each rule.
+std::string fragmentation_page(const ReportHeader& header,
+                               const std::vector<simulate::FragmentationResult>& results,
+                               std::span<const double> loads);
+// Completion time and slowdown by size for each scheme, of the last fabric; CPU time over fabrics where there are
+// several. Requires: at least one.
+std::string job_mix_page(const ReportHeader& header, std::span<const FabricGrowth> fabrics);
 
 }  // namespace weir::report

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <ctime>
 #include <limits>
 #include <map>
 #include <set>
@@ -46,6 +47,12 @@ std::uint64_t mixed_bits(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
   return bits ^ (bits >> 31);
+}
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 class MixRun {
@@ -505,7 +512,9 @@ std::vector<SchemeOutcome> study_job_mix(const JobMixStudySetup& setup) {
   const std::vector<MixedJob> jobs = draw_job_mix(setup.mix);
   std::vector<SchemeOutcome> outcomes(setup.schemes.size());
   parallel_for(outcomes.size(), setup.threads, [&](std::size_t i) {
+    const double before = thread_cpu_seconds();
     outcomes[i] = MixRun{setup, jobs, setup.schemes[i]}.run();
+    outcomes[i].cpu_seconds = thread_cpu_seconds() - before;
   });
   return outcomes;
 }

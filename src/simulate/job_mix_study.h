@@ -67,6 +67,7 @@ struct SchemeOutcome {
   std::int64_t windows = 0;  // played
   std::int64_t isolated_jobs = 0;
   std::int64_t circuits_moved = 0;  // of jobs that run
+  double cpu_seconds = 0;           // that playing took
 };
 
 // One outcome per scheme, in the order of the setup. Same seed, same outcomes, any number of threads.
