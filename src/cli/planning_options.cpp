@@ -205,7 +205,8 @@ CommandSpec plan_spec() {
           "measurements of single operators. Ctrl-C prints the best plan so far. With "
           "--model-config or "
           "--dims nothing has to be measured: a transformer's plan, attention over long sequences "
-          "included, comes from its dimensions and the type of GPU. With --overlap: how many thread "
+          "included, comes from its dimensions and the type of GPU. With --overlap: how many "
+          "thread "
           "blocks (CTAs) the collectives of a backward pass should use, so that it ends soonest.",
       .options = model_options(),
       .examples = {

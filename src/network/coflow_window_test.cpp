@@ -79,7 +79,7 @@ TEST(CoflowWindow, GivesWhatAHeldBackJobLeavesToTheOther) {
 
 // The plain way: at every instant all links are filled from nothing, step by step.
 std::vector<double> plain_coflow_rates(std::span<const JobTraffic* const> jobs,
-                                const std::vector<int>& phases) {
+                                       const std::vector<int>& phases) {
   std::vector<double> rates(jobs.size(), 1);
   std::vector<std::size_t> rising;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -117,7 +117,7 @@ std::vector<double> plain_coflow_rates(std::span<const JobTraffic* const> jobs,
 }
 
 std::vector<double> plain_coflow_window(std::span<const JobTraffic* const> jobs, int iterations,
-                                 std::uint64_t seed) {
+                                        std::uint64_t seed) {
   SeededRng rng{seed};
   std::vector<int> phases(jobs.size(), -1);
   std::vector<double> left;

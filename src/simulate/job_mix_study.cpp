@@ -21,12 +21,12 @@
 namespace weir::simulate {
 namespace {
 
+using network::CoflowWindows;
 using network::FabricSize;
 using network::JobTraffic;
 using network::LinkLoad;
 using network::LogicalClos;
 using network::OpticalClos;
-using network::CoflowWindows;
 using network::route_traffic;
 using network::RoutedTraffic;
 

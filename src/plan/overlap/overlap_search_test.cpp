@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "domain/seeded_rng.h"
+
 namespace weir::plan {
 namespace {
 
@@ -152,6 +154,44 @@ TEST(OverlapSearch, NoGroupsMeanOnlyComputing) {
       OverlapTimeline{{3}, {{{0.5}, {1}}}}, {}, {4}, [](std::int64_t, std::size_t) { return 1.0; }};
   EXPECT_EQ(search_overlap(step).step_ms, 3);
   EXPECT_EQ(step.lower_bound_ms(), 3);
+}
+
+// Fifty groups, sixty kernels, six choices: fronts of hundreds of points.
+OverlapStep large_step(std::uint64_t seed) {
+  SeededRng rng{seed};
+  std::vector<double> kernels;
+  std::vector<SharedRates> rates(6);
+  for (int k = 0; k < 60; ++k) {
+    kernels.push_back(0.1 + rng.uniform());
+    double rate = 1;
+    for (SharedRates& choice : rates) {
+      rate *= 0.6 + 0.4 * rng.uniform();
+      choice.compute.push_back(rate);
+      choice.collective.push_back(0.7 + 0.3 * rng.uniform());
+    }
+  }
+  OverlapTimeline timeline{std::move(kernels), std::move(rates)};
+  std::vector<GradientGroup> groups;
+  for (int g = 1; g <= 50; ++g)
+    groups.push_back({timeline.total() * g / 50, 500 + static_cast<std::int64_t>(rng.below(1500))});
+  return {std::move(timeline),
+          std::move(groups),
+          {1, 2, 4, 8, 16, 32},
+          [](std::int64_t bytes, std::size_t choice) {
+            return 0.01 + static_cast<double>(bytes) / (400.0 * static_cast<double>(1U << choice));
+          }};
+}
+
+TEST(OverlapSearch, ThinnedFrontsCostLessThanHalfAPercent) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const OverlapStep step = large_step(seed);
+    const OverlapPlan exact = search_overlap(step, kExact);
+    const OverlapPlan thinned = search_overlap(step, {.front = 256});
+    EXPECT_LT(thinned.transitions, exact.transitions) << "nothing was thinned";
+    EXPECT_LE(thinned.step_ms, exact.step_ms * 1.005);
+    EXPECT_GE(thinned.step_ms, exact.step_ms - 1e-9);
+    EXPECT_NEAR(step.step_ms(thinned.sent), thinned.step_ms, 1e-9);
+  }
 }
 
 // ---- laws ----
