@@ -15,6 +15,7 @@
 #include "cli/energy_options.h"
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
+#include "cli/kernels_commands.h"
 #include "cli/log_commands.h"
 #include "cli/network_options.h"
 #include "cli/network_partition_command.h"
@@ -483,6 +484,8 @@ std::vector<Command> all_commands() {
       {simulate_spec(), simulate_command},
       {plan_spec(), plan_command},
       {predict_spec(), predict_command},
+      {kernels_fit_spec(), kernels_fit_command},
+      {kernels_check_spec(), kernels_check_command},
       {explain_spec(), explain_command},
       {what_if_spec(), what_if_command},
       {trace_describe_spec(), trace_describe_command},

@@ -6,6 +6,7 @@
 
 #include "cli/plan_overlap_command.h"
 #include "cli/transformer_options.h"
+#include "cli/predict_iteration_command.h"
 #include "formats/input_ranges.h"
 
 namespace weir::cli {
@@ -247,14 +248,17 @@ CommandSpec predict_spec() {
           "much memory each stage needs. The plan is weir's own (`weir plan --out`) or one of the "
           "Aceso artifact. What the file says about model, cluster and cost model holds unless an "
           "option says otherwise. Without a cluster: one node for up to 8 GPUs, otherwise nodes of "
-          "8.",
+          "8. With --gpu instead of a plan: an iteration of a known network on one GPU, kernel by "
+          "kernel (PyTorch eager, bf16 autocast, fused AdamW).",
       .options = {{.name = "plan",
                    .type = OptionType::file,
-                   .help = "The plan, a JSON file.",
-                   .required = true}},
+                   .help = "The plan, a JSON file. Or give --gpu."}},
       .examples = {{"weir predict --plan plan.json", "How long would an iteration take?"},
                    {"weir predict --plan plan.json --cost-model published --json",
-                    "By the published cost model, for a program."}}};
+                    "By the published cost model, for a program."},
+                   {"weir predict --model resnet50 --gpu h200 --batch 64",
+                    "Where does the time of an iteration go on one GPU?"}}};
+  append(spec.options, iteration_options());
   append(spec.options, model_options());
   append(spec.options, {node_count_option(), gpus_option(), memory_option(), cost_model_option(),
                         tp1_option(), overlap_option(), straddle_option()});

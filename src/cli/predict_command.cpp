@@ -8,6 +8,7 @@
 
 #include "cli/plan_output.h"
 #include "cli/planning_setup.h"
+#include "cli/predict_iteration_command.h"
 #include "formats/training_plan_json.h"
 #include "predict/training/check_plan.h"
 
@@ -72,6 +73,19 @@ Diagnostics in_file(const Diagnostics& mistakes, const std::string& file) {
 
 Result<void> predict_command(const OptionValues& options, Console& console) {
   Diagnostics mistakes;
+  if (!options.has("plan")) {
+    if (options.has("gpu")) return predict_iteration_command(options, console);
+    return bad_input(
+        Diagnostic{{}, 0, "--plan", "", "a plan, or --gpu to predict an iteration of --model"});
+  }
+  for (const OptionSpec& option : iteration_options()) {
+    if (options.is_given(option.name))
+      mistakes.add({{},
+                    0,
+                    "--" + option.name,
+                    "given",
+                    "without --plan: it belongs to predictions by --gpu"});
+  }
   check_plan_outputs(options, mistakes);
   auto document = formats::read_plan_json(std::filesystem::path{options.text("plan")});
   if (!document) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `weir predict`: what an iteration costs under a plan that somebody has already.
+// `weir predict`: what an iteration costs under a plan that somebody has already, or on one GPU.
 #pragma once
 
 #include "cli/console.h"

@@ -98,17 +98,12 @@ struct ErrorFigures {
   friend bool operator==(const ErrorFigures&, const ErrorFigures&) = default;
 };
 
-// How fast the CPU launches, from operators timed one by one and from whole iterations of small networks.
-// Times are multiples of a trivial operator's time, so a machine needs to measure only that one.
+// How long the CPU needs to launch an iteration, in times of a trivial operator: so a machine needs to measure only that.
 struct HostModel {
-  double probe_microseconds = 0;          // of the trivial operator, where it was fitted
-  std::map<std::string, double> calls{};  // by "family/op/variant": probes for one eager call
-  double forward = 0;                     // probes in a network for one alone
-  double backward = 0;
-  double forward_op = 0;  // probes besides, for each operator
-  double backward_op = 0;
-  double optimizer = 0;         // probes for a step
-  double optimizer_tensor = 0;  // and for each tensor
+  double probe_microseconds = 0;  // the trivial operator, where it was fitted
+  double op_probes = 0;           // for each operator called
+  double tensor_probes =
+      0;  // for each tensor of parameters: its cast, its gradient, its part of the step
   friend bool operator==(const HostModel&, const HostModel&) = default;
 };
 
@@ -123,10 +118,9 @@ struct KernelModel {
   std::map<std::string, BoostedTrees> by_shape{};  // of the roofline, without a launch
   std::vector<LaunchSketch> sketches{};
   std::map<std::string, std::vector<DispatchEntry>> dispatch{};  // by "family/op/dtype/variant"
-  std::map<std::string, double>
-      sustained{};  // by "family/dtype": how much longer under a lasting load
   HostModel host{};
-  std::map<std::string, ErrorFigures> errors{};  // cross-validated, by family
+  std::map<std::string, ErrorFigures>
+      errors{};  // of held-out shapes, by family; "gemm predicted": launch not known
 
   friend bool operator==(const KernelModel&, const KernelModel&) = default;
 };

@@ -35,10 +35,18 @@ struct PreparedSample {
 
 using Rows = std::vector<const PreparedSample*>;
 
+// To six digits: no prediction needs more, and model files stay short.
+double short_number(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(value))));
+  const double rounded = std::round(value * scale) / scale;
+  return std::isfinite(rounded) ? rounded : value;
+}
+
 std::array<double, kWorkColumns> solved(const NonnegativeLeastSquares& squares) {
   std::array<double, kWorkColumns> seconds{};
   const std::vector<double> values = squares.solve();
-  std::copy(values.begin(), values.end(), seconds.begin());
+  std::transform(values.begin(), values.end(), seconds.begin(), short_number);
   return seconds;
 }
 
@@ -154,8 +162,8 @@ KernelGroup scaled_group(const std::string& key, const Rows& rows, const KernelG
   for (const PreparedSample* row : rows)
     logs += std::log(row->seconds / group_seconds(parent, row->features));
   const double factor = std::exp(logs / (static_cast<double>(rows.size()) + kFactorPrior));
-  for (double& value : group.seconds) value *= factor;
-  for (double& value : group.traffic_seconds) value *= factor;
+  for (double& value : group.seconds) value = short_number(value * factor);
+  for (double& value : group.traffic_seconds) value = short_number(value * factor);
   group.error = mean_error(group, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     widen(group.flops, rows[i]->features.work.flops, i == 0);
@@ -216,8 +224,9 @@ void learn_launches(const std::vector<PreparedSample>& samples, KernelModel& mod
     model.dispatch[dispatch_key(sample.sample->call)].push_back(
         {sample.sample->call.sizes, places.at(sample.sketch), sample.sample->launch.blocks,
          sample.sample->launch.helper_threads,
-         std::log(sample.seconds /
-                  predictor.uncorrected(sample.sample->call, sample.sample->launch).seconds)});
+         short_number(
+             std::log(sample.seconds /
+                      predictor.uncorrected(sample.sample->call, sample.sample->launch).seconds))});
   for (auto& [key, entries] : model.dispatch) std::sort(entries.begin(), entries.end());
   model.sketches = std::move(sketches);
 }
@@ -263,10 +272,9 @@ KernelModel fit_kernels(std::span<const KernelSample* const> samples, const Devi
     known = fit_corrections(all, options.boosting, correction_key, [&](const KernelSample& sample) {
       return predictor.uncorrected(sample.call, sample.launch, true);
     });
-    if (options.with_dispatch)
-      model.by_shape = fit_corrections(
-          all, options.shape_boosting, shape_key,
-          [&](const KernelSample& sample) { return predictor.from_shape(sample.call); });
+    model.by_shape = fit_corrections(
+        all, options.shape_boosting, shape_key,
+        [&](const KernelSample& sample) { return predictor.from_shape(sample.call); });
     if (options.with_dispatch)
       predicted = fit_corrections(
           all, options.boosting, correction_key,

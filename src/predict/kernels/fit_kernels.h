@@ -16,7 +16,7 @@ namespace weir::predict {
 struct KernelFitOptions {
   std::int64_t least_group = 16;  // fewer samples fall back to a more general group
   BoostingOptions boosting{};
-  BoostingOptions shape_boosting{300, 6, 0.1, 8};
+  BoostingOptions shape_boosting{120, 5, 0.15, 8};
   bool with_corrections = true;
   bool with_dispatch = true;  // learn launches too, and corrections for predicted ones
 };

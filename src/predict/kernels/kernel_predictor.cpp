@@ -103,8 +103,10 @@ std::string correction_key(const KernelCall& call) {
 }
 
 std::string shape_key(const KernelCall& call) {
-  return std::string{to_string(call.family)} + "/" + call.dtype + "/" +
-         (call.family == KernelFamily::gemm ? std::string{} : call.variant);
+  const std::string family{to_string(call.family)};
+  if (call.family == KernelFamily::gemm) return family + "/" + call.dtype;
+  if (call.family == KernelFamily::conv) return family + "/" + call.dtype + "/" + call.variant;
+  return family + "/" + call.variant;
 }
 
 double group_seconds(const KernelGroup& group, const KernelFeatures& features) {
@@ -130,6 +132,14 @@ double roofline_seconds(const KernelModel& model, const KernelCall& call) {
 KernelPredictor::KernelPredictor(const KernelModel& model)
     : model_{model}, dispatch_{model.dispatch} {
   for (const KernelGroup& group : model.groups) groups_.emplace(group.key, &group);
+  for (const auto& [key, entries] : model.dispatch) {
+    KernelCall call = call_of_key(key);
+    for (const DispatchEntry& entry : entries) {
+      call.sizes = entry.sizes;
+      group_of_entry_.emplace(
+          &entry, group_of(call, model.sketches[static_cast<std::size_t>(entry.sketch)]));
+    }
+  }
   for (std::size_t i = 0; i < model.sketches.size(); ++i) {
     std::vector<char>& same = same_algorithm_[model.sketches[i].kernel];
     same.resize(model.sketches.size());
@@ -148,12 +158,13 @@ const KernelGroup* KernelPredictor::group_of(const KernelCall& call,
 
 KernelPredictor::Uncorrected KernelPredictor::from_sketch(const KernelCall& call,
                                                           const LaunchSketch& sketch,
-                                                          const LaunchSize& size) const {
+                                                          const LaunchSize& size,
+                                                          const KernelGroup* group,
+                                                          bool with_features) const {
   const KernelFeatures features = kernel_features(call, sketch, size, model_);
-  const KernelGroup* const group = group_of(call, sketch);
   Uncorrected at;
   at.seconds = group == nullptr ? roofline_seconds(model_, call) : group_seconds(*group, features);
-  at.features = tree_features(call, sketch, features, at.seconds, model_);
+  if (with_features) at.features = tree_features(call, sketch, features, at.seconds, model_);
   at.prediction.kind = features.kind;
   at.prediction.kernels = sketch.kernels;
   at.prediction.kernel = sketch.kernel;
@@ -167,7 +178,8 @@ KernelPredictor::Uncorrected KernelPredictor::uncorrected(const KernelCall& call
                                                           const KernelLaunch& launch,
                                                           bool skip_same) const {
   const LaunchSketch sketch = sketch_of(call, launch, model_.device.sms);
-  Uncorrected at = from_sketch(call, sketch, launch_size(sketch, kernel_work(call), launch));
+  Uncorrected at = from_sketch(call, sketch, launch_size(sketch, kernel_work(call), launch),
+                               group_of(call, sketch));
   at.prediction.kernel = {};  // the sketch ends here
   const auto same = same_algorithm_.find(sketch.kernel);
   if (same == same_algorithm_.end()) return at;
@@ -188,7 +200,7 @@ KernelPredictor::Uncorrected KernelPredictor::uncorrected(const KernelCall& call
                                                           bool skip_same) const {
   const NearLaunches found = dispatch_.nearest(call, skip_same);
   if (found.count == 0) {
-    Uncorrected at = from_sketch(call, {}, {});
+    Uncorrected at = from_sketch(call, {}, {}, nullptr);
     at.seconds = roofline_seconds(model_, call);
     at.prediction.is_extrapolated = true;
     return at;
@@ -207,7 +219,7 @@ KernelPredictor::Uncorrected KernelPredictor::uncorrected(const KernelCall& call
         tiles_of(sketch, work, static_cast<double>(entry.blocks), outputs_of(measured_work)),
         static_cast<double>(entry.helper_threads) * work.all_bytes() /
             std::max(1.0, measured_work.all_bytes())};
-    Uncorrected at = from_sketch(call, sketch, size);
+    Uncorrected at = from_sketch(call, sketch, size, group_of_entry_.at(&entry), i == 0);
     const double weight = 1 / (found.near[i].distance + kNearEnough);
     const double trust = kTrustedDistance / (found.near[i].distance + kTrustedDistance);
     logs += weight * (std::log(at.seconds) + trust * entry.residual);

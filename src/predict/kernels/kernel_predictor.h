@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "domain/kernel_call.h"
@@ -66,10 +67,12 @@ class KernelPredictor {
   const KernelGroup* group_of(const KernelCall& call, const LaunchSketch& sketch) const;
   void blend_shape(const KernelCall& call, double share, KernelPrediction& prediction) const;
   Uncorrected from_sketch(const KernelCall& call, const LaunchSketch& sketch,
-                          const LaunchSize& size) const;
+                          const LaunchSize& size, const KernelGroup* group,
+                          bool with_features = true) const;
 
   const KernelModel& model_;
   std::map<std::string, const KernelGroup*, std::less<>> groups_;
+  std::unordered_map<const DispatchEntry*, const KernelGroup*> group_of_entry_;
   LaunchDispatch dispatch_;
   std::map<std::string, std::vector<char>, std::less<>>
       same_algorithm_;  // by algorithm: which sketches have it

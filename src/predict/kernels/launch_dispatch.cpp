@@ -7,6 +7,7 @@ namespace weir::predict {
 namespace {
 
 constexpr float kAlignmentWeight = 1;
+constexpr std::size_t kFirstLook = 4;  // sizes that tell most entries apart
 
 using SizeWeights = std::array<float, kMostKernelSizes>;
 
@@ -48,6 +49,21 @@ std::string dispatch_key(const KernelCall& call) {
   return key;
 }
 
+KernelCall call_of_key(const std::string& key) {
+  KernelCall call;
+  const std::size_t op = key.find('/');
+  const std::size_t dtype = key.find('/', op + 1);
+  const std::size_t variant = key.find('/', dtype + 1);
+  if (variant == std::string::npos) return call;
+  const std::string_view family = std::string_view{key}.substr(0, op);
+  for (std::size_t i = 0; i < kKernelFamilyNames.size(); ++i)
+    if (kKernelFamilyNames[i] == family) call.family = static_cast<KernelFamily>(i);
+  call.op = key.substr(op + 1, dtype - op - 1);
+  call.dtype = key.substr(dtype + 1, variant - dtype - 1);
+  call.variant = key.substr(variant + 1);
+  return call;
+}
+
 LaunchDispatch::Point LaunchDispatch::place_of(KernelFamily family, const KernelSizes& sizes) {
   const SizeWeights weights = size_weights(family);
   Point place{};
@@ -65,10 +81,7 @@ LaunchDispatch::LaunchDispatch(const std::map<std::string, std::vector<DispatchE
   for (const auto& [key, entries] : tables) {
     Table& table = tables_[key];
     table.entries = &entries;
-    const std::string_view family = std::string_view{key}.substr(0, key.find('/'));
-    KernelFamily kind = KernelFamily::rows;
-    for (std::size_t i = 0; i < kKernelFamilyNames.size(); ++i)
-      if (kKernelFamilyNames[i] == family) kind = static_cast<KernelFamily>(i);
+    const KernelFamily kind = call_of_key(key).family;
     table.points.reserve(entries.size());
     for (const DispatchEntry& entry : entries) table.points.push_back(place_of(kind, entry.sizes));
   }
@@ -85,7 +98,12 @@ NearLaunches LaunchDispatch::nearest(const KernelCall& call, bool skip_same,
   for (std::size_t i = 0; i < table.points.size(); ++i) {
     const Point& point = table.points[i];
     float distance = 0;
-    for (std::size_t d = 0; d < place.size(); ++d) {
+    for (std::size_t d = 0; d < kFirstLook; ++d) {
+      const float difference = place[d] - point[d];
+      distance += difference * difference;
+    }
+    if (distance >= farthest) continue;
+    for (std::size_t d = kFirstLook; d < place.size(); ++d) {
       const float difference = place[d] - point[d];
       distance += difference * difference;
     }

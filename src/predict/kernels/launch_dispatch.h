@@ -15,6 +15,8 @@
 namespace weir::predict {
 
 std::string dispatch_key(const KernelCall& call);
+// The other way, without sizes.
+KernelCall call_of_key(const std::string& key);
 
 inline constexpr std::size_t kNeighbours = 4;
 

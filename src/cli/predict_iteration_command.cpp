@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/predict_iteration_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <utility>
+
+#include "cli/embedded_kernel_models.h"
+#include "formats/json_text.h"
+#include "formats/kernel_model_json.h"
+#include "predict/kernels/device_specs.h"
+#include "predict/kernels/iteration_prediction.h"
+#include "predict/kernels/known_networks.h"
+#include "predict/kernels/scaled_model.h"
+
+namespace weir::cli {
+namespace {
+
+constexpr std::string_view kPhaseNames[] = {"forward", "backward", "optimizer"};
+constexpr double kNoteShare = 0.05;  // of the time, extrapolated: worth a note
+
+struct IterationRequest {
+  std::string network;
+  std::int64_t batch = 0;
+  double probe = 0;
+  std::size_t top = 0;
+};
+
+Result<KernelModel> kernel_model_of(const OptionValues& options) {
+  if (!options.has("kernel-model")) return embedded_kernel_model("h200");
+  auto input =
+      formats::InputFile::open(options.text("kernel-model"), formats::kMaxKernelModelBytes);
+  if (!input) return tl::unexpected(input.error());
+  return formats::read_kernel_model(std::move(*input));
+}
+
+// To a GPU that was not measured: every operator by its own factor.
+void scale_to(const DeviceSpec& from, const DeviceSpec& to,
+              predict::IterationPrediction& iteration) {
+  iteration.gpu_seconds = 0;
+  iteration.phase_seconds = {};
+  iteration.class_seconds = {};
+  for (predict::PredictedOp& op : iteration.ops) {
+    op.seconds *= predict::habitat_factor(op.op.call, from, to, from.sms);
+    iteration.gpu_seconds += op.seconds;
+    iteration.phase_seconds[static_cast<std::size_t>(op.op.phase)] += op.seconds;
+    iteration.class_seconds[static_cast<std::size_t>(op.kind)] += op.seconds;
+  }
+  iteration.seconds = std::max(iteration.gpu_seconds, iteration.cpu_seconds);
+  std::stable_sort(iteration.ops.begin(), iteration.ops.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+}
+
+std::string iteration_text(const IterationRequest& request, const std::string& device,
+                           bool is_scaled, const predict::IterationPrediction& iteration) {
+  std::string text = fmt::format(
+      "{} at batch {} on {}{}: {:.2f} ms an iteration, {:.1f} samples/s\n", request.network,
+      request.batch, device, is_scaled ? " (scaled, not measured)" : "", iteration.seconds * 1e3,
+      static_cast<double>(request.batch) / iteration.seconds);
+  text += fmt::format(
+      "  {}: GPU {:.2f} ms in {:.0f} kernels, CPU {:.2f} ms for {:.0f} operators\n",
+      iteration.is_launch_bound() ? "the CPU's launches set the pace" : "the GPU sets the pace",
+      iteration.gpu_seconds * 1e3, iteration.kernels, iteration.cpu_seconds * 1e3, iteration.calls);
+  for (std::size_t i = 0; i < iteration.phase_seconds.size(); ++i)
+    text += fmt::format("  {:16} {:9.3f} ms {:5.1f} %\n", kPhaseNames[i],
+                        iteration.phase_seconds[i] * 1e3,
+                        100 * iteration.phase_seconds[i] / iteration.gpu_seconds);
+  text += "by what kernels wait for\n";
+  for (std::size_t i = 0; i < iteration.class_seconds.size(); ++i)
+    text += fmt::format("  {:16} {:9.3f} ms {:5.1f} %\n", predict::kKernelClassNames[i],
+                        iteration.class_seconds[i] * 1e3,
+                        100 * iteration.class_seconds[i] / iteration.gpu_seconds);
+  text += "longest\n";
+  for (std::size_t i = 0; i < std::min(request.top, iteration.ops.size()); ++i) {
+    const predict::PredictedOp& op = iteration.ops[i];
+    text += fmt::format("  {:9.3f} ms {:4} x {:9} {}{}\n", op.seconds * 1e3, op.op.count,
+                        kPhaseNames[static_cast<std::size_t>(op.op.phase)], to_string(op.op.call),
+                        op.is_extrapolated ? " (beyond what was measured)" : "");
+  }
+  return text;
+}
+
+nlohmann::ordered_json iteration_json(const IterationRequest& request, const std::string& device,
+                                      bool is_scaled,
+                                      const predict::IterationPrediction& iteration) {
+  nlohmann::ordered_json document = {{"model", request.network},
+                                     {"batch", request.batch},
+                                     {"gpu", device},
+                                     {"scaled", is_scaled},
+                                     {"iteration_ms", iteration.seconds * 1e3},
+                                     {"gpu_ms", iteration.gpu_seconds * 1e3},
+                                     {"cpu_ms", iteration.cpu_seconds * 1e3},
+                                     {"launch_bound", iteration.is_launch_bound()},
+                                     {"operators", iteration.calls},
+                                     {"kernels", iteration.kernels},
+                                     {"extrapolated_ms", iteration.extrapolated_seconds * 1e3}};
+  for (std::size_t i = 0; i < iteration.phase_seconds.size(); ++i)
+    document["phases"][std::string{kPhaseNames[i]}] = iteration.phase_seconds[i] * 1e3;
+  for (std::size_t i = 0; i < iteration.class_seconds.size(); ++i)
+    document["classes"][std::string{predict::kKernelClassNames[i]}] =
+        iteration.class_seconds[i] * 1e3;
+  document["longest"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < std::min(request.top, iteration.ops.size()); ++i) {
+    const predict::PredictedOp& op = iteration.ops[i];
+    document["longest"].push_back({{"call", to_string(op.op.call)},
+                                   {"phase", kPhaseNames[static_cast<std::size_t>(op.op.phase)]},
+                                   {"count", op.op.count},
+                                   {"ms", op.seconds * 1e3},
+                                   {"class", predict::to_string(op.kind)},
+                                   {"kernel", op.kernel},
+                                   {"extrapolated", op.is_extrapolated}});
+  }
+  return document;
+}
+
+}  // namespace
+
+std::vector<OptionSpec> iteration_options() {
+  return {
+      {.name = "gpu",
+       .type = OptionType::text,
+       .help = "Without a plan: predict an iteration of --model on this GPU, kernel by kernel. "
+               "h200 is measured; other GPUs "
+               "that weir knows are scaled from it."},
+      {.name = "batch",
+       .type = OptionType::integer,
+       .unit = "samples",
+       .least = 1,
+       .most = 1'000'000,
+       .help = "With --gpu: samples in an iteration."},
+      {.name = "kernel-model",
+       .type = OptionType::file,
+       .help = "With --gpu: a model that `weir kernels fit` wrote, instead of the built-in one."},
+      {.name = "launch-probe",
+       .type = OptionType::number,
+       .unit = "us",
+       .least = 0.1,
+       .most = 1000,
+       .help = "With --gpu: how long the CPU takes for a trivial operator of PyTorch. Default: as "
+               "where the model was measured."},
+      {.name = "top",
+       .type = OptionType::integer,
+       .default_text = "8",
+       .least = 0,
+       .most = 1000,
+       .help = "With --gpu: how many of the longest operators to list."}};
+}
+
+Result<void> predict_iteration_command(const OptionValues& options, Console& console) {
+  Diagnostics mistakes;
+  for (const char* name :
+       {"profiles", "db", "size", "layers", "nodes", "gpus-per-node", "memory", "cost-model",
+        "tp1-measurements", "overlap-transfers", "straddle", "timeline", "report"}) {
+    if (options.is_given(name))
+      mistakes.add({{},
+                    0,
+                    fmt::format("--{}", name),
+                    "given",
+                    "--plan with it, or no such option with --gpu"});
+  }
+  const std::string network = options.has("model") ? options.text("model") : "";
+  const auto known = predict::known_networks();
+  if (std::find(known.begin(), known.end(), network) == known.end())
+    mistakes.add({{}, 0, "--model", network, fmt::format("one of {}", fmt::join(known, ", "))});
+  if (!options.has("batch"))
+    mistakes.add({{}, 0, "--batch", "", "how many samples an iteration has"});
+  const auto device = predict::find_device(options.text("gpu"));
+  if (!device)
+    mistakes.add({{},
+                  0,
+                  "--gpu",
+                  options.text("gpu"),
+                  "one of h200, h100, a100, a100-80, v100, p100, t4, l4, p4"});
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
+  const auto model = kernel_model_of(options);
+  if (!model) return tl::unexpected(model.error());
+  const IterationRequest request{network, options.integer("batch"),
+                                 options.has("launch-probe") ? options.number("launch-probe") : 0,
+                                 static_cast<std::size_t>(options.integer("top"))};
+  const predict::KernelPredictor predictor{*model};
+  auto iteration = predict::predict_iteration(
+      predictor, *predict::known_network(network, request.batch), request.probe);
+  const bool is_scaled = device->name != model->device.name;
+  if (is_scaled) scale_to(model->device, *device, iteration);
+  if (options.flag("json")) {
+    const auto json = formats::json_text(
+        iteration_json(request, device->name, is_scaled, iteration), formats::JsonLayout::compact);
+    if (!json) return tl::unexpected(json.error());
+    console.out << *json << "\n";
+  } else {
+    console.out << iteration_text(request, device->name, is_scaled, iteration);
+  }
+  if (is_scaled)
+    console.err << "note: " << device->name << " was not measured: times are scaled from "
+                << model->device.name << " by bandwidth, SMs and clock\n";
+  if (iteration.extrapolated_seconds > kNoteShare * iteration.gpu_seconds)
+    console.err << fmt::format(
+        "note: {:.0f} % of the GPU's time is of calls beyond what was measured\n",
+        100 * iteration.extrapolated_seconds / iteration.gpu_seconds);
+  return {};
+}
+
+}  // namespace weir::cli

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/kernel_model_json.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "formats/json_text.h"
+
+namespace weir::formats {
+namespace {
+
+using ModelJson = nlohmann::ordered_json;
+
+constexpr const char* kModelFormat = "weir-kernel-model";
+constexpr std::int32_t kMostTreeFeature = 255;
+constexpr std::int32_t kDeepestTree = 8;
+
+// ---- out ----
+
+// The shortest decimal that reads back to the same float.
+double short_double(float value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double wide = 0;
+  std::from_chars(text, end, wide);
+  return wide;
+}
+
+ModelJson floats_json(const std::vector<float>& values) {
+  ModelJson list = ModelJson::array();
+  for (const float value : values) list.push_back(short_double(value));
+  return list;
+}
+
+ModelJson trees_json(const std::map<std::string, BoostedTrees>& all) {
+  ModelJson document = ModelJson::object();
+  for (const auto& [key, trees] : all)
+    document[key] = {{"depth", trees.depth},
+                     {"offset", trees.offset},
+                     {"features", trees.features},
+                     {"thresholds", floats_json(trees.thresholds)},
+                     {"leaves", floats_json(trees.leaves)}};
+  return document;
+}
+
+ModelJson group_json(const KernelGroup& group) {
+  ModelJson document = {{"key", group.key},
+                        {"samples", group.samples},
+                        {"error", group.error},
+                        {"seconds", group.seconds}};
+  if (group.has_traffic) document["traffic_seconds"] = group.traffic_seconds;
+  document["flops"] = {group.flops.least, group.flops.most};
+  document["bytes"] = {group.bytes.least, group.bytes.most};
+  return document;
+}
+
+ModelJson figures_json(const std::map<std::string, ErrorFigures>& all) {
+  ModelJson document = ModelJson::object();
+  for (const auto& [key, figures] : all)
+    document[key] = {
+        {"samples", figures.samples}, {"mean", figures.mean},
+        {"median", figures.median},   {"p90", figures.p90},
+        {"bias", figures.bias},       {"within_10_percent", figures.within_10_percent}};
+  return document;
+}
+
+ModelJson sketches_json(const std::vector<LaunchSketch>& sketches) {
+  ModelJson list = ModelJson::array();
+  for (const LaunchSketch& one : sketches)
+    list.push_back({one.algorithm, one.kernel, one.tile_rows, one.tile_columns, one.tile_depth,
+                    one.split, one.occupancy, one.threads, one.kernels});
+  return list;
+}
+
+ModelJson dispatch_json(const std::map<std::string, std::vector<DispatchEntry>>& tables) {
+  ModelJson document = ModelJson::object();
+  for (const auto& [key, entries] : tables) {
+    ModelJson list = ModelJson::array();
+    for (const DispatchEntry& entry : entries)
+      list.push_back(
+          {entry.sizes, entry.sketch, entry.blocks, entry.helper_threads, entry.residual});
+    document[key] = std::move(list);
+  }
+  return document;
+}
+
+// ---- in: any surprise is an exception, which ends in read_kernel_model ----
+
+void expect(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+std::vector<float> floats_of(const ModelJson& list) {
+  std::vector<float> values;
+  values.reserve(list.size());
+  for (const ModelJson& value : list) values.push_back(static_cast<float>(value.get<double>()));
+  return values;
+}
+
+BoostedTrees trees_of(const std::string& key, const ModelJson& document) {
+  BoostedTrees trees;
+  trees.depth = document.at("depth").get<std::int32_t>();
+  trees.offset = document.at("offset").get<double>();
+  trees.features = document.at("features").get<std::vector<std::int32_t>>();
+  trees.thresholds = floats_of(document.at("thresholds"));
+  trees.leaves = floats_of(document.at("leaves"));
+  expect(trees.depth >= 1 && trees.depth <= kDeepestTree, key + ": depth");
+  const std::size_t leaves = std::size_t{1} << trees.depth;
+  expect(trees.leaves.size() % leaves == 0 &&
+             trees.features.size() == trees.leaves.size() / leaves * (leaves - 1) &&
+             trees.thresholds.size() == trees.features.size(),
+         key + ": every tree has all its nodes");
+  for (const std::int32_t feature : trees.features)
+    expect(feature >= 0 && feature <= kMostTreeFeature, key + ": features");
+  return trees;
+}
+
+std::map<std::string, BoostedTrees> all_trees_of(const ModelJson& document) {
+  std::map<std::string, BoostedTrees> all;
+  for (const auto& [key, trees] : document.items()) all[key] = trees_of(key, trees);
+  return all;
+}
+
+ValueRange range_of(const ModelJson& pair) {
+  return {pair.at(0).get<double>(), pair.at(1).get<double>()};
+}
+
+KernelGroup group_of_json(const ModelJson& document) {
+  KernelGroup group;
+  group.key = document.at("key").get<std::string>();
+  group.samples = document.at("samples").get<std::int64_t>();
+  group.error = document.at("error").get<double>();
+  expect(document.at("seconds").size() == kWorkColumns, group.key + ": seconds");
+  group.seconds = document.at("seconds").get<std::array<double, kWorkColumns>>();
+  group.has_traffic = document.contains("traffic_seconds");
+  if (group.has_traffic) {
+    expect(document.at("traffic_seconds").size() == kWorkColumns, group.key + ": traffic_seconds");
+    group.traffic_seconds = document.at("traffic_seconds").get<std::array<double, kWorkColumns>>();
+  }
+  group.flops = range_of(document.at("flops"));
+  group.bytes = range_of(document.at("bytes"));
+  return group;
+}
+
+LaunchSketch sketch_of_json(const ModelJson& list) {
+  LaunchSketch sketch;
+  sketch.algorithm = list.at(0).get<std::string>();
+  sketch.kernel = list.at(1).get<std::string>();
+  std::size_t at = 2;
+  for (std::int32_t* const value :
+       {&sketch.tile_rows, &sketch.tile_columns, &sketch.tile_depth, &sketch.split,
+        &sketch.occupancy, &sketch.threads, &sketch.kernels}) {
+    *value = list.at(at++).get<std::int32_t>();
+    expect(*value >= 0, "sketches: numbers from 0");
+  }
+  expect(sketch.split >= 1 && sketch.occupancy >= 1, "sketches: split and occupancy from 1");
+  return sketch;
+}
+
+DispatchEntry entry_of(const ModelJson& list, std::size_t sketches) {
+  DispatchEntry entry;
+  expect(list.at(0).size() == kMostKernelSizes, "dispatch: sizes");
+  entry.sizes = list.at(0).get<KernelSizes>();
+  for (const std::int64_t size : entry.sizes) expect(size >= 0, "dispatch: sizes from 0");
+  entry.sketch = list.at(1).get<std::int32_t>();
+  expect(entry.sketch >= 0 && static_cast<std::size_t>(entry.sketch) < sketches,
+         "dispatch: a sketch that is there");
+  entry.blocks = list.at(2).get<std::int64_t>();
+  entry.helper_threads = list.at(3).get<std::int64_t>();
+  entry.residual = list.at(4).get<double>();
+  return entry;
+}
+
+DeviceSpec device_of(const ModelJson& document) {
+  DeviceSpec device;
+  device.name = document.at("name").get<std::string>();
+  device.sms = document.at("sms").get<double>();
+  device.clock_mhz = document.at("clock_mhz").get<double>();
+  device.bytes_per_second = document.at("bytes_per_second").get<double>();
+  device.l2_bytes = document.at("l2_bytes").get<double>();
+  device.flops = document.at("flops").get<std::map<std::string, double>>();
+  device.max_warps_per_sm = document.at("max_warps_per_sm").get<double>();
+  expect(device.sms >= 1 && device.clock_mhz > 0 && device.bytes_per_second > 0,
+         "device: SMs, clock and bandwidth above 0");
+  return device;
+}
+
+KernelModel model_of(const ModelJson& document) {
+  expect(document.at("format") == kModelFormat, fmt::format("format is {}", kModelFormat));
+  expect(document.at("version") == kKernelModelVersion,
+         fmt::format("version {}", kKernelModelVersion));
+  KernelModel model;
+  model.device = device_of(document.at("device"));
+  model.versions = document.at("versions").get<std::map<std::string, std::string>>();
+  const ModelJson& roofline = document.at("roofline");
+  model.roofline_flops = roofline.at("flops").get<std::map<std::string, double>>();
+  model.roofline_bytes_per_second = roofline.at("bytes_per_second").get<double>();
+  const ModelJson& host = document.at("host");
+  model.host = {host.at("probe_microseconds").get<double>(), host.at("op_probes").get<double>(),
+                host.at("tensor_probes").get<double>()};
+  for (const auto& [key, figures] : document.at("errors").items())
+    model.errors[key] = {
+        figures.at("samples").get<std::int64_t>(), figures.at("mean").get<double>(),
+        figures.at("median").get<double>(),        figures.at("p90").get<double>(),
+        figures.at("bias").get<double>(),          figures.at("within_10_percent").get<double>()};
+  for (const ModelJson& group : document.at("groups")) model.groups.push_back(group_of_json(group));
+  model.known_launch = all_trees_of(document.at("known_launch"));
+  model.predicted_launch = all_trees_of(document.at("predicted_launch"));
+  model.by_shape = all_trees_of(document.at("by_shape"));
+  for (const ModelJson& sketch : document.at("sketches"))
+    model.sketches.push_back(sketch_of_json(sketch));
+  for (const auto& [key, entries] : document.at("dispatch").items()) {
+    auto& table = model.dispatch[key];
+    table.reserve(entries.size());
+    for (const ModelJson& entry : entries) table.push_back(entry_of(entry, model.sketches.size()));
+  }
+  return model;
+}
+
+}  // namespace
+
+Result<std::string> kernel_model_json(const KernelModel& model) {
+  ModelJson groups = ModelJson::array();
+  for (const KernelGroup& group : model.groups) groups.push_back(group_json(group));
+  const DeviceSpec& device = model.device;
+  const ModelJson document = {
+      {"format", kModelFormat},
+      {"version", kKernelModelVersion},
+      {"device",
+       {{"name", device.name},
+        {"sms", device.sms},
+        {"clock_mhz", device.clock_mhz},
+        {"bytes_per_second", device.bytes_per_second},
+        {"l2_bytes", device.l2_bytes},
+        {"flops", device.flops},
+        {"max_warps_per_sm", device.max_warps_per_sm}}},
+      {"versions", model.versions},
+      {"roofline",
+       {{"flops", model.roofline_flops}, {"bytes_per_second", model.roofline_bytes_per_second}}},
+      {"host",
+       {{"probe_microseconds", model.host.probe_microseconds},
+        {"op_probes", model.host.op_probes},
+        {"tensor_probes", model.host.tensor_probes}}},
+      {"errors", figures_json(model.errors)},
+      {"groups", std::move(groups)},
+      {"known_launch", trees_json(model.known_launch)},
+      {"predicted_launch", trees_json(model.predicted_launch)},
+      {"by_shape", trees_json(model.by_shape)},
+      {"sketches", sketches_json(model.sketches)},
+      {"dispatch", dispatch_json(model.dispatch)}};
+  return json_text(document, JsonLayout::compact);
+}
+
+Result<KernelModel> read_kernel_model(InputFile input) {
+  const std::string name = input.name();
+  const auto text = input.read_all(kMaxKernelModelBytes);
+  if (!text) return tl::unexpected(text.error());
+  try {
+    return model_of(ModelJson::parse(*text));
+  } catch (const std::exception& problem) {
+    return bad_input(Diagnostic{name, 0, "kernel model", problem.what(),
+                                "a model that `weir kernels fit` wrote"});
+  }
+}
+
+}  // namespace weir::formats

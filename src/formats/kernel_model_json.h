@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fitted model of a device's kernels as JSON, plain or gzip:
+//
+//   {"format":"weir-kernel-model","version":1,"device":{...},"versions":{...},"roofline":{...},"host":{...},"errors":{...},
+//    "groups":[...],"known_launch":{...},"predicted_launch":{...},"by_shape":{...},"sketches":[...],"dispatch":{...}}
+//
+// What is written reads back to the same model, bit for bit.
+#pragma once
+
+#include <string>
+
+#include "domain/kernel_model.h"
+#include "domain/result.h"
+#include "formats/input_file.h"
+
+namespace weir::formats {
+
+inline constexpr int kKernelModelVersion = 1;
+inline constexpr std::uint64_t kMaxKernelModelBytes = std::uint64_t{64} << 20;
+
+Result<std::string> kernel_model_json(const KernelModel& model);
+Result<KernelModel> read_kernel_model(InputFile input);
+
+}  // namespace weir::formats

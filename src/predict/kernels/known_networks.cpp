@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/kernels/known_networks.h"
+
+#include <functional>
+#include <utility>
+
+namespace weir::predict {
+namespace {
+
+struct NamedNetwork {
+  std::string_view name;
+  std::function<TrainingOps(std::int64_t)> ops;
+};
+
+const std::vector<NamedNetwork>& named_networks() {
+  static const std::vector<NamedNetwork> kNetworks = {
+      {"resnet50",
+       [](std::int64_t n) {
+         return resnet_ops({{3, 4, 6, 3}, true}, n);
+       }},
+      {"vgg16",
+       [](std::int64_t n) {
+         return vgg_ops(
+             {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}, n);
+       }},
+      {"bert-base",
+       [](std::int64_t n) {
+         return bert_ops({12, 768, 12, 30522, 512}, n);
+       }},
+      {"gpt2-medium",
+       [](std::int64_t n) {
+         return gpt_ops({24, 1024, 16, 50257, 1024}, n);
+       }},
+      {"llama-1b",
+       [](std::int64_t n) {
+         return llama_ops({16, 2048, 32, 32000, 512, 8, 8192}, n);
+       }},
+      {"resnet18",
+       [](std::int64_t n) {
+         return resnet_ops({{2, 2, 2, 2}, false}, n);
+       }},
+      {"vgg11",
+       [](std::int64_t n) {
+         return vgg_ops({64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}, n);
+       }},
+      {"bert-mini",
+       [](std::int64_t n) {
+         return bert_ops({5, 512, 8, 30522, 256}, n);
+       }},
+      {"gpt-mini",
+       [](std::int64_t n) {
+         return gpt_ops({6, 640, 10, 32000, 512}, n);
+       }},
+      {"llama-mini", [](std::int64_t n) {
+         return llama_ops({5, 1024, 16, 32000, 256, 4, 2816}, n);
+       }}};
+  return kNetworks;
+}
+
+}  // namespace
+
+std::vector<std::string_view> known_networks() {
+  std::vector<std::string_view> names;
+  for (const NamedNetwork& network : named_networks()) names.push_back(network.name);
+  return names;
+}
+
+std::optional<TrainingOps> known_network(std::string_view name, std::int64_t batch) {
+  for (const NamedNetwork& network : named_networks())
+    if (network.name == name) return network.ops(batch);
+  return std::nullopt;
+}
+
+}  // namespace weir::predict

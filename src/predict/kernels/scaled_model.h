@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A GPU that nobody measured, from one that was (after Habitat, ATC'21): a kernel's time scales with bandwidth as far as it
+// waits for memory, and with SMs and clock as far as it computes. Kernels may differ on the other GPU: such predictions are
+// marked, and err by more.
+#pragma once
+
+#include "domain/kernel_model.h"
+#include "predict/kernels/kernel_predictor.h"
+
+namespace weir::predict {
+
+// How many times as long a call takes on `to` as on `from`. Requires: both have SMs, a clock and bandwidth.
+double habitat_factor(const KernelCall& call, const DeviceSpec& from, const DeviceSpec& to,
+                      double blocks);
+
+}  // namespace weir::predict
