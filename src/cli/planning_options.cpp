@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/plan_overlap_command.h"
-#include "cli/transformer_options.h"
 #include "cli/predict_iteration_command.h"
+#include "cli/transformer_options.h"
 #include "formats/input_ranges.h"
 
 namespace weir::cli {
