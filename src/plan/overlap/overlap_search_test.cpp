@@ -290,13 +290,6 @@ RC_GTEST_PROP(OverlapLaws, TheAnswerLiesBetweenTheBoundAndEveryUniformChoice, ()
   for (const double ms : uniform) RC_ASSERT(plan.step_ms <= ms + 1e-9);
 }
 
-RC_GTEST_PROP(OverlapLaws, ThinningCostsLessThanHalfAPercent, ()) {
-  const OverlapStep step = random_step(24).make();
-  const double exact = search_overlap(step, kExact).step_ms;
-  RC_ASSERT(search_overlap(step, {.front = 256}).step_ms <= exact * 1.005);
-  RC_ASSERT(search_overlap(step, {.front = 256}).step_ms >= exact - 1e-9);
-}
-
 RC_GTEST_PROP(OverlapLaws, WithoutContentionEveryGroupIsSentAsFastAsItCanBe, ()) {
   const OverlapStep step = random_step(8, true).make();
   const OverlapPlan plan = search_overlap(step, kExact);
