@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/kernel_model_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "domain/seeded_rng.h"
+
+namespace weir::formats {
+namespace {
+
+using testing::HasSubstr;
+
+KernelModel random_model(std::uint64_t seed) {
+  SeededRng rng{seed};
+  KernelModel model;
+  model.device = {
+      "GPU \"x\"", 1 + static_cast<double>(rng.below(200)), 1500.5, rng.lognormal(20, 3),
+      1e6,         {{"bf16", rng.lognormal(9, 9)}},         64};
+  model.versions = {{"torch", "2.11"}};
+  model.roofline_flops = {{"bf16", rng.lognormal(20, 5)}};
+  model.roofline_bytes_per_second = rng.lognormal(10, 5);
+  model.host = {rng.uniform(), rng.uniform(), rng.uniform()};
+  model.errors["gemm"] = {3, rng.uniform(), rng.uniform(), rng.uniform(), -rng.uniform(), 1};
+  KernelGroup group;
+  group.key = "gemm/bf16/a|b";
+  group.samples = 7;
+  for (double& value : group.seconds) value = rng.lognormal(-20, 5);
+  group.has_traffic = rng.below(2) == 1;
+  if (group.has_traffic) group.traffic_seconds = group.seconds;
+  group.flops = {1, rng.lognormal(10, 3)};
+  model.groups.push_back(group);
+  BoostedTrees trees;
+  trees.depth = 2;
+  trees.offset = rng.normal();
+  for (int i = 0; i < 3 * 2; ++i) {
+    trees.features.push_back(static_cast<std::int32_t>(rng.below(30)));
+    trees.thresholds.push_back(static_cast<float>(rng.normal()));
+  }
+  for (int i = 0; i < 4 * 2; ++i) trees.leaves.push_back(static_cast<float>(rng.lognormal(0, 9)));
+  trees.thresholds[0] = std::numeric_limits<float>::max();
+  model.known_launch["gemm/bf16/"] = model.predicted_launch["gemm/bf16/"] = model.by_shape["x"] =
+      trees;
+  model.sketches = {{"1|2", "nvjet_64x64", 64, 64, 32, 2, 1, 384, 3}};
+  model.dispatch["gemm/mm/bf16/nn"] = {{{1, 2, 3, 4}, 0, 17, 5, rng.normal()}};
+  return model;
+}
+
+Result<KernelModel> read_text(const std::string& text) {
+  auto input = InputFile::from_memory("model.json", text);
+  return read_kernel_model(std::move(*input));
+}
+
+RC_GTEST_PROP(KernelModelJson, ReadsBackToTheSameBits, (std::uint64_t seed)) {
+  const KernelModel model = random_model(seed);
+  const auto text = kernel_model_json(model);
+  RC_ASSERT(text.has_value());
+  const auto back = read_text(*text);
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(*back == model);
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = *kernel_model_json(random_model(1));
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
+  for (const std::string& text :
+       {std::string{"{}"}, std::string{"["}, changed("\"version\":1", "\"version\":2"),
+        changed("weir-kernel-model", "other"), changed("\"depth\":2", "\"depth\":3"),
+        changed("\"depth\":2", "\"depth\":70"),
+        changed("[[1,2,3,4,0,0,0],0,", "[[1,2,3,4,0,0,0],1,"),
+        changed("[[1,2,3,4,0,0,0],", "[[1,2,3,4],"), changed("\"sms\":", "\"sms\":-")}) {
+    const auto model = read_text(text);
+    ASSERT_FALSE(model) << text.substr(0, 60);
+    EXPECT_THAT(to_string(model.error().details), HasSubstr("model.json: kernel model"));
+  }
+}
+
+}  // namespace
+}  // namespace weir::formats
