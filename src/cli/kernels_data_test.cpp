@@ -29,7 +29,8 @@ using formats::InputFile;
 using Samples = std::vector<const KernelSample*>;
 
 std::filesystem::path measurements() {
-  return std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "docs" / "measurements";
+  return std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "docs" /
+         "measurements";
 }
 
 const KernelTable& h200_table() {
@@ -51,7 +52,8 @@ std::vector<MeasuredIteration> h200_iterations() {
 
 const KernelModel& h200_model() {
   static const KernelModel kModel = [] {
-    KernelModel model = predict::fit_kernels(h200_samples(false), *predict::find_device("h200"), {});
+    KernelModel model =
+        predict::fit_kernels(h200_samples(false), *predict::find_device("h200"), {});
     predict::fit_host(h200_iterations(), model);
     return model;
   }();
@@ -59,7 +61,8 @@ const KernelModel& h200_model() {
 }
 
 TEST(KernelsData, HeldOutShapesOfTheH200) {
-  const auto figures = predict::checked_figures(predict::check_kernels(h200_model(), h200_samples(true)));
+  const auto figures =
+      predict::checked_figures(predict::check_kernels(h200_model(), h200_samples(true)));
   EXPECT_LT(figures.at("gemm").known.mean, 0.08);
   EXPECT_LT(figures.at("gemm").predicted.mean, 0.12);
   EXPECT_LT(figures.at("attention").known.mean, 0.08);
@@ -144,8 +147,9 @@ TEST(KernelsData, PicksConvolutionAlgorithmsBetterThanTheLibrary) {
     library.push_back({first, best});
   }
   const PickerOutcome outcome{predict::pick_figures(ours), predict::pick_figures(library)};
-  std::cout << "of " << outcome.ours.cases << ": wrong " << outcome.ours.wrong << ", library " << outcome.rule.wrong << "; mean regret "
-            << outcome.ours.mean_regret << ", library " << outcome.rule.mean_regret << "\n";
+  std::cout << "of " << outcome.ours.cases << ": wrong " << outcome.ours.wrong << ", library "
+            << outcome.rule.wrong << "; mean regret " << outcome.ours.mean_regret << ", library "
+            << outcome.rule.mean_regret << "\n";
   EXPECT_EQ(outcome.ours.cases, 109);
   EXPECT_LE(outcome.ours.wrong, outcome.rule.wrong);
   EXPECT_LT(outcome.ours.mean_regret, outcome.rule.mean_regret);
@@ -155,13 +159,16 @@ TEST(KernelsData, PublicProductsOfTheH100) {
   WEIR_NEEDS_DATA(data);
   const auto tables = formats::read_kernel_tables(data / "kernels");
   ASSERT_TRUE(tables);
-  const auto h100 = std::find_if(tables->begin(), tables->end(), [](const KernelTable& table) { return table.device == "NVIDIA H100 80GB HBM3"; });
+  const auto h100 = std::find_if(tables->begin(), tables->end(), [](const KernelTable& table) {
+    return table.device == "NVIDIA H100 80GB HBM3";
+  });
   ASSERT_NE(h100, tables->end());
   Samples samples;
   for (const KernelSample& sample : h100->samples) samples.push_back(&sample);
   predict::KernelFitOptions options;
   options.with_dispatch = false;
-  const auto figures = predict::checked_figures(predict::cross_validate_kernels(samples, *predict::find_device("h100"), options, 5));
+  const auto figures = predict::checked_figures(
+      predict::cross_validate_kernels(samples, *predict::find_device("h100"), options, 5));
   EXPECT_LT(figures.at("gemm").known.mean, 0.03);
   EXPECT_LT(figures.at("gemm > 0.2 ms").known.mean, 0.03);
 }

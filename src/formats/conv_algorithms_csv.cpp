@@ -26,27 +26,28 @@ enum AlgorithmColumn : std::size_t {
   kAlgorithmFirstSize
 };
 constexpr std::array<CsvColumn, kAlgorithmFirstSize + 7> kAlgorithmColumns{{{"split"},
-                                                                             {"pass"},
-                                                                             {"dtype"},
-                                                                             {"layout"},
-                                                                             {"algorithm"},
-                                                                             {"latency_ms"},
-                                                                             {"workspace_bytes"},
-                                                                             {"heuristic_rank"},
-                                                                             {"kernel_ids"},
-                                                                             {"launches"},
-                                                                             {"B"},
-                                                                             {"Cin"},
-                                                                             {"Cout"},
-                                                                             {"ksize"},
-                                                                             {"insize"},
-                                                                             {"stride"},
-                                                                             {"pad"}}};
+                                                                            {"pass"},
+                                                                            {"dtype"},
+                                                                            {"layout"},
+                                                                            {"algorithm"},
+                                                                            {"latency_ms"},
+                                                                            {"workspace_bytes"},
+                                                                            {"heuristic_rank"},
+                                                                            {"kernel_ids"},
+                                                                            {"launches"},
+                                                                            {"B"},
+                                                                            {"Cin"},
+                                                                            {"Cout"},
+                                                                            {"ksize"},
+                                                                            {"insize"},
+                                                                            {"stride"},
+                                                                            {"pad"}}};
 constexpr std::array<std::string_view, 2> kAlgorithmSplits = {"train", "test"};
 constexpr double kLongestAlgorithm = 1e6;
 
 // The launch with the most threads: "kernel:grid:block:...", joined by ";".
-std::optional<KernelLaunch> largest_launch(std::string_view text, const std::vector<std::string>& names) {
+std::optional<KernelLaunch> largest_launch(std::string_view text,
+                                           const std::vector<std::string>& names) {
   KernelLaunch largest;
   std::int64_t all_threads = 0;
   while (!text.empty()) {
@@ -59,9 +60,12 @@ std::optional<KernelLaunch> largest_launch(std::string_view text, const std::vec
       if (error != std::errc{} || number < 0 || number > 65'535'000) return std::nullopt;
       at = next == stop ? next : next + 1;
     }
-    const double blocks = static_cast<double>(numbers[1]) * static_cast<double>(numbers[2]) * static_cast<double>(numbers[3]);
-    const double threads = static_cast<double>(numbers[4]) * static_cast<double>(numbers[5]) * static_cast<double>(numbers[6]);
-    if (static_cast<std::size_t>(numbers[0]) >= names.size() || blocks > 1e12 || threads > 4096) return std::nullopt;
+    const double blocks = static_cast<double>(numbers[1]) * static_cast<double>(numbers[2]) *
+                          static_cast<double>(numbers[3]);
+    const double threads = static_cast<double>(numbers[4]) * static_cast<double>(numbers[5]) *
+                           static_cast<double>(numbers[6]);
+    if (static_cast<std::size_t>(numbers[0]) >= names.size() || blocks > 1e12 || threads > 4096)
+      return std::nullopt;
     const auto count = static_cast<std::int64_t>(blocks * threads);
     all_threads += count;
     if (count >= largest.blocks * largest.threads) {
@@ -78,7 +82,8 @@ std::optional<KernelLaunch> largest_launch(std::string_view text, const std::vec
 
 }  // namespace
 
-Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input, const std::vector<std::string>& names) {
+Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input,
+                                                         const std::vector<std::string>& names) {
   CsvTable table{std::move(input), kAlgorithmColumns};
   std::vector<TimedAlgorithm> algorithms;
   while (table.next()) {
@@ -89,7 +94,8 @@ Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input, const 
     call.family = KernelFamily::conv;
     call.op = "conv";
     call.dtype = std::string{table.cell(kAlgorithmDtype)};
-    call.variant = std::string{table.cell(kAlgorithmPass)} + "/" + std::string{table.cell(kAlgorithmLayout)} + "/" + one.algorithm;
+    call.variant = std::string{table.cell(kAlgorithmPass)} + "/" +
+                   std::string{table.cell(kAlgorithmLayout)} + "/" + one.algorithm;
     bool is_right = split.has_value();
     for (std::size_t i = 0; i < 7; ++i) {
       const auto size = table.integer(kAlgorithmFirstSize + i, 0, 1'000'000);
@@ -97,21 +103,27 @@ Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input, const 
       call.sizes[i] = size.value_or(0);
     }
     const std::string_view time = table.cell(kAlgorithmLatency);
-    const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), one.sample.milliseconds);
-    if (error != std::errc{} || end != time.data() + time.size() || !(one.sample.milliseconds > 0) ||
-        one.sample.milliseconds > kLongestAlgorithm) {
+    const auto [end, error] =
+        std::from_chars(time.data(), time.data() + time.size(), one.sample.milliseconds);
+    if (error != std::errc{} || end != time.data() + time.size() ||
+        !(one.sample.milliseconds > 0) || one.sample.milliseconds > kLongestAlgorithm) {
       table.reject(kAlgorithmLatency, "a number above 0");
       is_right = false;
     }
     // PyTorch's own choices have neither.
-    if (!table.cell(kAlgorithmWorkspace).empty()) one.workspace_bytes = table.integer(kAlgorithmWorkspace, 0, std::int64_t{1} << 50).value_or(0);
-    if (!table.cell(kAlgorithmRank).empty()) one.heuristic_rank = table.integer(kAlgorithmRank, 0, 1000).value_or(-1);
+    if (!table.cell(kAlgorithmWorkspace).empty())
+      one.workspace_bytes =
+          table.integer(kAlgorithmWorkspace, 0, std::int64_t{1} << 50).value_or(0);
+    if (!table.cell(kAlgorithmRank).empty())
+      one.heuristic_rank = table.integer(kAlgorithmRank, 0, 1000).value_or(-1);
     auto launch = largest_launch(table.cell(kAlgorithmLaunches), names);
-    if (!launch) table.reject(kAlgorithmLaunches, "kernel:grid:block:... of each launch, joined by \";\"");
+    if (!launch)
+      table.reject(kAlgorithmLaunches, "kernel:grid:block:... of each launch, joined by \";\"");
     if (!is_right || !launch) continue;
     one.sample.launch = *launch;
     one.sample.launch.algorithm = std::string{table.cell(kAlgorithmKernels)};
-    one.sample.launch.kernels = 1 + std::count(one.sample.launch.algorithm.begin(), one.sample.launch.algorithm.end(), '|');
+    one.sample.launch.kernels =
+        1 + std::count(one.sample.launch.algorithm.begin(), one.sample.launch.algorithm.end(), '|');
     one.sample.is_held_out = *split == 1;
     algorithms.push_back(std::move(one));
   }

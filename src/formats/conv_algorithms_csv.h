@@ -15,12 +15,13 @@
 namespace weir::formats {
 
 struct TimedAlgorithm {
-  KernelSample sample{};       // its variant ends with the algorithm: "fwd/nchw/algo_6"
+  KernelSample sample{};  // its variant ends with the algorithm: "fwd/nchw/algo_6"
   std::string algorithm{};
   std::int64_t workspace_bytes = 0;
   std::int64_t heuristic_rank = -1;  // 0: the library's own choice; -1: not ranked
 };
 
-Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input, const std::vector<std::string>& names);
+Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input,
+                                                         const std::vector<std::string>& names);
 
 }  // namespace weir::formats

@@ -12,7 +12,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kHead =
-    "split,pass,dtype,layout,B,Cin,Cout,ksize,insize,stride,pad,algorithm,latency_ms,workspace_bytes,heuristic_rank,n_kernels,kernel_ids,launches\n";
+    "split,pass,dtype,layout,B,Cin,Cout,ksize,insize,stride,pad,algorithm,latency_ms,workspace_"
+    "bytes,heuristic_rank,n_kernels,kernel_ids,launches\n";
 
 Result<std::vector<TimedAlgorithm>> read_rows(const std::string& rows) {
   const std::string text = kHead + rows;
@@ -21,7 +22,9 @@ Result<std::vector<TimedAlgorithm>> read_rows(const std::string& rows) {
 }
 
 TEST(ConvAlgorithmsCsv, ReadsAnAlgorithmWithItsLargestLaunch) {
-  const auto read = read_rows("test,dgrad,bf16,nhwc,24,16,32,5,28,1,2,algo_1,0.5,1024,0,2,0|1,0:2x1x1:32x1x1:0:9:1:1;1:8x2x1:64x1x1:0:9:1:1\n");
+  const auto read = read_rows(
+      "test,dgrad,bf16,nhwc,24,16,32,5,28,1,2,algo_1,0.5,1024,0,2,0|1,0:2x1x1:32x1x1:0:9:1:1;1:"
+      "8x2x1:64x1x1:0:9:1:1\n");
   ASSERT_TRUE(read) << to_string(read.error().details);
   const TimedAlgorithm& one = read->front();
   EXPECT_EQ(one.sample.call.variant, "dgrad/nhwc/algo_1");
@@ -32,16 +35,19 @@ TEST(ConvAlgorithmsCsv, ReadsAnAlgorithmWithItsLargestLaunch) {
 }
 
 TEST(ConvAlgorithmsCsv, PytorchsChoicesHaveNoRank) {
-  const auto read = read_rows("train,fwd,fp32,nchw,1,1,1,1,1,1,0,torch,0.5,,,1,0,0:2x1x1:32x1x1:0:9:1:1\n");
+  const auto read =
+      read_rows("train,fwd,fp32,nchw,1,1,1,1,1,1,0,torch,0.5,,,1,0,0:2x1x1:32x1x1:0:9:1:1\n");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->front().heuristic_rank, -1);
 }
 
 TEST(ConvAlgorithmsCsv, NamesEveryMistake) {
-  const auto read = read_rows("dev,fwd,fp32,nchw,-1,1,1,1,1,1,0,a,x,,,1,0,5:2x1x1:32x1x1:0:9:1:1\n");
+  const auto read =
+      read_rows("dev,fwd,fp32,nchw,-1,1,1,1,1,1,0,a,x,,,1,0,5:2x1x1:32x1x1:0:9:1:1\n");
   ASSERT_FALSE(read);
   const std::string text = to_string(read.error().details);
-  for (const char* column : {"split", "B", "latency_ms", "launches"}) EXPECT_THAT(text, HasSubstr(column));
+  for (const char* column : {"split", "B", "latency_ms", "launches"})
+    EXPECT_THAT(text, HasSubstr(column));
 }
 
 }  // namespace

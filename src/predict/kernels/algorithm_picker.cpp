@@ -5,7 +5,8 @@
 
 namespace weir::predict {
 
-std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor, std::span<const AlgorithmChoice> choices,
+std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor,
+                                          std::span<const AlgorithmChoice> choices,
                                           std::int64_t workspace_budget) {
   std::optional<std::size_t> picked;
   double least = 0;

@@ -21,7 +21,8 @@ struct AlgorithmChoice {
 
 // The place of the one predicted to take least among those within the budget that were measured alike; of equal ones the
 // first. Nothing when there is none.
-std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor, std::span<const AlgorithmChoice> choices,
+std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor,
+                                          std::span<const AlgorithmChoice> choices,
                                           std::int64_t workspace_budget);
 
 // How picks compare with the best: within kAsGood of it counts as right, or noise of the timing would decide.

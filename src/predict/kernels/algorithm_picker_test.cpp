@@ -47,14 +47,16 @@ const KernelModel& two_algorithms() {
 TEST(AlgorithmPicker, TakesTheFasterOnEitherSide) {
   const KernelPredictor predictor{two_algorithms()};
   for (const std::int64_t rows : {64, 300, 4000, 7000}) {
-    const std::vector<AlgorithmChoice> choices = {{copy_by("slow", rows), 0}, {copy_by("fast", rows), 100}};
+    const std::vector<AlgorithmChoice> choices = {{copy_by("slow", rows), 0},
+                                                  {copy_by("fast", rows), 100}};
     EXPECT_EQ(pick_algorithm(predictor, choices, 1000), rows < 1000 ? 0U : 1U) << rows;
   }
 }
 
 TEST(AlgorithmPicker, StaysWithinTheBudgetAndWithWhatWasMeasured) {
   const KernelPredictor predictor{two_algorithms()};
-  const std::vector<AlgorithmChoice> choices = {{copy_by("other", 7000), 0}, {copy_by("fast", 7000), 100}, {copy_by("slow", 7000), 50}};
+  const std::vector<AlgorithmChoice> choices = {
+      {copy_by("other", 7000), 0}, {copy_by("fast", 7000), 100}, {copy_by("slow", 7000), 50}};
   EXPECT_EQ(pick_algorithm(predictor, choices, 99), 2U);
   EXPECT_EQ(pick_algorithm(predictor, choices, 100), 1U);
   EXPECT_EQ(pick_algorithm(predictor, choices, 49), std::nullopt);
@@ -68,9 +70,11 @@ TEST(PickFigures, CountOnlyWhatIsClearlyWorse) {
   EXPECT_NEAR(figures.p95_regret, 0.5, 1e-12);
 }
 
-RC_GTEST_PROP(PickFiguresProperties, RegretIsNeverNegative, (const std::vector<std::pair<std::uint8_t, std::uint8_t>>& drawn)) {
+RC_GTEST_PROP(PickFiguresProperties, RegretIsNeverNegative,
+              (const std::vector<std::pair<std::uint8_t, std::uint8_t>>& drawn)) {
   std::vector<Pick> picks;
-  for (const auto& pair : drawn) picks.push_back({1.0 + pair.first + pair.second, 1.0 + pair.first});
+  for (const auto& pair : drawn)
+    picks.push_back({1.0 + pair.first + pair.second, 1.0 + pair.first});
   const PickFigures figures = pick_figures(picks);
   RC_ASSERT(figures.mean_regret >= 0);
   RC_ASSERT(figures.wrong <= figures.cases);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/kernels/launch_dispatch.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 namespace weir::predict {
 namespace {
@@ -79,48 +82,87 @@ LaunchDispatch::Point LaunchDispatch::place_of(KernelFamily family, const Kernel
 
 LaunchDispatch::LaunchDispatch(const std::map<std::string, std::vector<DispatchEntry>>& tables) {
   for (const auto& [key, entries] : tables) {
+    const KernelFamily family = call_of_key(key).family;
+    std::vector<std::pair<Point, const DispatchEntry*>> placed;
+    placed.reserve(entries.size());
+    for (const DispatchEntry& entry : entries)
+      placed.emplace_back(place_of(family, entry.sizes), &entry);
+    std::stable_sort(placed.begin(), placed.end(),
+                     [](const auto& a, const auto& b) { return a.first[0] < b.first[0]; });
     Table& table = tables_[key];
-    table.entries = &entries;
-    const KernelFamily kind = call_of_key(key).family;
-    table.points.reserve(entries.size());
-    for (const DispatchEntry& entry : entries) table.points.push_back(place_of(kind, entry.sizes));
+    for (const auto& [point, entry] : placed) {
+      table.points.push_back(point);
+      table.entries.push_back(entry);
+    }
   }
 }
 
+namespace {
+
+// Keeps the nearest, nearest first; of equally near ones that which stands first in the table.
+class NearestLaunches {
+ public:
+  bool may_take(float distance) const {
+    return found_.count < kNeighbours || distance <= farthest_;
+  }
+
+  void take(const DispatchEntry* entry, float distance) {
+    const NearLaunch one{entry, static_cast<double>(distance)};
+    if (found_.count == kNeighbours && !is_nearer(one, found_.near[kNeighbours - 1])) return;
+    std::size_t rank = found_.count < kNeighbours ? found_.count++ : kNeighbours - 1;
+    for (; rank > 0 && is_nearer(one, found_.near[rank - 1]); --rank)
+      found_.near[rank] = found_.near[rank - 1];
+    found_.near[rank] = one;
+    farthest_ = static_cast<float>(found_.near[found_.count - 1].distance);
+  }
+
+  const NearLaunches& found() const { return found_; }
+
+ private:
+  static bool is_nearer(const NearLaunch& a, const NearLaunch& b) {
+    return a.distance < b.distance || (a.distance == b.distance && std::less<>{}(a.entry, b.entry));
+  }
+
+  NearLaunches found_;
+  float farthest_ = 0;
+};
+
+}  // namespace
+
 NearLaunches LaunchDispatch::nearest(const KernelCall& call, bool skip_same,
                                      const std::vector<char>* only) const {
-  NearLaunches found;
+  NearestLaunches nearest;
   const auto at = tables_.find(dispatch_key(call));
-  if (at == tables_.end()) return found;
+  if (at == tables_.end()) return nearest.found();
   const Table& table = at->second;
   const Point place = place_of(call.family, call.sizes);
-  float farthest = INFINITY;
-  for (std::size_t i = 0; i < table.points.size(); ++i) {
+  const auto look_at = [&](std::size_t i) {
     const Point& point = table.points[i];
     float distance = 0;
-    for (std::size_t d = 0; d < kFirstLook; ++d) {
-      const float difference = place[d] - point[d];
-      distance += difference * difference;
-    }
-    if (distance >= farthest) continue;
-    for (std::size_t d = kFirstLook; d < place.size(); ++d) {
-      const float difference = place[d] - point[d];
-      distance += difference * difference;
-    }
-    if (distance >= farthest) continue;
-    const DispatchEntry& entry = (*table.entries)[i];
-    if (skip_same && entry.sizes == call.sizes) continue;
-    if (only != nullptr && (*only)[static_cast<std::size_t>(entry.sketch)] == 0) continue;
-    std::size_t rank = found.count < kNeighbours ? found.count++ : kNeighbours - 1;
-    while (rank > 0 && found.near[rank - 1].distance > static_cast<double>(distance)) {
-      found.near[rank] = found.near[rank - 1];
-      --rank;
-    }
-    found.near[rank] = {&entry, static_cast<double>(distance)};
-    if (found.count == kNeighbours)
-      farthest = static_cast<float>(found.near[kNeighbours - 1].distance);
+    for (std::size_t d = 0; d < kFirstLook; ++d)
+      distance += (place[d] - point[d]) * (place[d] - point[d]);
+    if (!nearest.may_take(distance)) return;
+    for (std::size_t d = kFirstLook; d < place.size(); ++d)
+      distance += (place[d] - point[d]) * (place[d] - point[d]);
+    const DispatchEntry* const entry = table.entries[i];
+    if (!nearest.may_take(distance) || (skip_same && entry->sizes == call.sizes)) return;
+    if (only != nullptr && (*only)[static_cast<std::size_t>(entry->sketch)] == 0) return;
+    nearest.take(entry, distance);
+  };
+  // From the call's first size outwards, the nearer side first.
+  std::size_t right = static_cast<std::size_t>(
+      std::lower_bound(table.points.begin(), table.points.end(), place[0],
+                       [](const Point& point, float first) { return point[0] < first; }) -
+      table.points.begin());
+  std::size_t left = right;
+  while (left > 0 || right < table.points.size()) {
+    const float below = left > 0 ? place[0] - table.points[left - 1][0] : INFINITY;
+    const float above = right < table.points.size() ? table.points[right][0] - place[0] : INFINITY;
+    const float step = std::min(below, above);
+    if (!nearest.may_take(step * step)) break;
+    look_at(below <= above ? --left : right++);
   }
-  return found;
+  return nearest.found();
 }
 
 }  // namespace weir::predict

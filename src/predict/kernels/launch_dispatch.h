@@ -44,9 +44,10 @@ class LaunchDispatch {
   // Weighted log2 of sizes, then how far three of them are aligned.
   using Point = std::array<float, kMostKernelSizes + 3>;
   static Point place_of(KernelFamily family, const KernelSizes& sizes);
+  // Ascending in the first size, so that a search can begin there and stop when that alone is too far.
   struct Table {
-    const std::vector<DispatchEntry>* entries = nullptr;
-    std::vector<Point> points;
+    std::vector<Point> points{};
+    std::vector<const DispatchEntry*> entries{};
   };
   std::map<std::string, Table, std::less<>> tables_;
 };
