@@ -74,12 +74,12 @@ TEST(NetworkPlacement, HoldsBackWhoGetsNoLinksAndLetsOthersStay) {
 TEST(NetworkPlacement, WhoCannotGrowStaysAsItIs) {
   const PoolNetwork network = pool_network(4, 3, 4);
   const BlockMap closed{48};
-  const NetworkWish large = starts(1, {16, 32});
+  const NetworkWish large = starts(1, {0, 32});
   const auto first =
       place_on_network(network, NetworkPlacement::isolated, closed, std::vector{large}, 0);
   ASSERT_EQ(first[0].links->uplinks.size(), 4U) << "all of three leaves";
-  NetworkWish grows = starts(2, {0, 16});
-  grows.present = {0, 8};
+  NetworkWish grows = starts(2, {32, 16});  // the large one has all links of its first leaf
+  grows.present = {40, 8};
   const auto places = place_on_network(network, NetworkPlacement::isolated, closed,
                                        std::vector{goes_on(large, first[0]), grows}, 0);
   EXPECT_EQ(places[1].block, grows.present);
