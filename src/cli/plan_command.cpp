@@ -143,9 +143,14 @@ Result<void> plan_command(const OptionValues& options, Console& console) {
   const auto start = Clock::now();
   Diagnostics mistakes;
   refuse_mixed_plan_options(options, plan_spec(), mistakes);
+  if (!options.has("overlap")) check_kind_of_model(options, mistakes);
   for (const char* name : {"model", "size"}) {
     if (!options.has("overlap") && !options.has(name))
-      mistakes.add({{}, 0, fmt::format("--{}", name), {}, "a text"});
+      mistakes.add({{},
+                    0,
+                    fmt::format("--{}", name),
+                    {},
+                    "a text (or --model-config, a model that was not measured)"});
   }
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   if (options.has("overlap")) return plan_overlap_command(options, console);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cli/output_files.h"
-#include "cli/transformer_options.h"
 #include "domain/whole_numbers.h"
 #include "formats/data_dir.h"
 #include "formats/op_profile_csv.h"
@@ -292,14 +291,6 @@ void check_plan_outputs(const OptionValues& options, Diagnostics& mistakes) {
 
 Result<PlanSetup> read_plan_setup(const OptionValues& options) {
   Diagnostics mistakes;
-  check_kind_of_model(options, mistakes);
-  for (const char* name : {"model", "size"}) {
-    if (options.has(name)) continue;
-    mistakes.add(
-        wrong_option(fmt::format("--{}", name), {},
-                     "it: which measured model (or --model-config, one that was not measured)"));
-  }
-  if (!mistakes.empty()) return bad_input(std::move(mistakes));
   PlanSetup setup;
   setup.cluster = read_cluster(options, mistakes);
   setup.cost_options = cost_options(options, cost_model(options.text("cost-model")));

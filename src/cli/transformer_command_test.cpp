@@ -67,10 +67,11 @@ TEST(TransformerCommand, RefusesWhatContradicts) {
 }
 
 TEST(TransformerCommand, RefusesOptionsOfMeasuredModels) {
-  Ran ran = plan_model({"--model", "gpt", "--stages", "2", "--dims", "layers=1"});
+  Ran ran =
+      plan_model({"--model", "gpt", "--stages", "2", "--rate", "1GB/s", "--dims", "layers=1"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("--model is"), HasSubstr("--stages is"),
-                             HasSubstr("either --model-config or --dims")));
+                             HasSubstr("--rate is"), HasSubstr("either --model-config or --dims")));
   ran = weir({"plan", "--pin", "tp=2"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("--pin is"), HasSubstr("--model is missing"),

@@ -16,25 +16,11 @@ constexpr double kLongestSequence = 1 << 27;
 constexpr double kMostCurveGpus = 65'536;
 
 // Those that only one kind of model has.
-constexpr std::array<std::string_view, 19> kMeasuredOnly{"profiles",
-                                                         "db",
-                                                         "model",
-                                                         "size",
-                                                         "layers",
-                                                         "microbatches",
-                                                         "cost-model",
-                                                         "recompute",
-                                                         "layouts",
-                                                         "search",
-                                                         "stages",
-                                                         "straddle",
-                                                         "tp1-measurements",
-                                                         "overlap-transfers",
-                                                         "budget",
-                                                         "evaluations",
-                                                         "timeline",
-                                                         "report",
-                                                         "explain"};
+constexpr std::array<std::string_view, 23> kMeasuredOnly{
+    "overlap", "rate",        "fuse",     "tuner",        "profiles",         "db",
+    "model",   "size",        "layers",   "microbatches", "cost-model",       "recompute",
+    "layouts", "search",      "stages",   "straddle",     "tp1-measurements", "overlap-transfers",
+    "budget",  "evaluations", "timeline", "report",       "explain"};
 constexpr std::array<std::string_view, 12> kUnmeasuredOnly{
     "gpu",  "sequence", "pin",    "objective", "price", "runtime",
     "nics", "nic-rate", "export", "curve",     "dims",  "model-config"};
@@ -134,7 +120,7 @@ void check_kind_of_model(const OptionValues& options, Diagnostics& mistakes) {
   }
   const char* given = options.has("model-config") ? "--model-config" : "--dims";
   for (const std::string_view name : kMeasuredOnly)
-    refuse(name, fmt::format("none: it is for measured models, and there is {}", given));
+    refuse(name, fmt::format("none beside {}: it belongs to another kind of plan", given));
   if (options.has("model-config")) refuse("dims", "either --model-config or --dims");
   if (options.has("curve")) {
     refuse("export", "none with --curve: a curve has many plans");
