@@ -62,12 +62,14 @@ TEST(LaunchDispatch, KnowsNothingOfOtherOperators) {
 
 RC_GTEST_PROP(LaunchDispatchProperties, DistancesNeverFallAndNoneNearerIsLeftOut, ()) {
   const auto size = rc::gen::inRange<std::int64_t>(1, 5000);
+  const auto batch = rc::gen::inRange<std::int64_t>(1, 300);
   std::vector<KernelSizes> shapes;
   const int count = *rc::gen::inRange(1, 40);
-  for (int i = 0; i < count; ++i) shapes.push_back({1, *size, *size, *size});
+  for (int i = 0; i < count; ++i) shapes.push_back({*batch, *size, *size, *size});
   const auto tables = tables_of(shapes);
   const LaunchDispatch dispatch{tables};
-  const KernelCall call = product(*size, *size, *size);
+  KernelCall call = product(*size, *size, *size);
+  call.sizes[gemm_size::b] = *batch;
   const NearLaunches found = dispatch.nearest(call);
   RC_ASSERT(found.count == std::min(kNeighbours, shapes.size()));
   for (std::size_t i = 1; i < found.count; ++i)
