@@ -165,12 +165,12 @@ TEST(TrainingNetwork, SharedJobsAreToldWhatItCosts) {
   EXPECT_GT(records.back().reason.detail, 100U) << "all-to-all by hash: more than a tenth";
 }
 
-TEST(TrainingNetwork, IsolatesWhereItIsWorthIt) {
+TEST(TrainingNetwork, IsolatesWhereThatCostsNobodyAnything) {
   NetworkWorld world = even_world(NetworkPlacement::isolated_where_worth);
   world.submit(rigid(16, kRing));
   world.submit(rigid(16, kExperts));
   ASSERT_NE(world.job(1).links, nullptr);
-  EXPECT_EQ(world.job(1).links->use, LinkUse::shared) << "a ring crosses each leaf once";
+  EXPECT_EQ(world.job(1).links->use, LinkUse::own) << "it has whole leaves";
   ASSERT_NE(world.job(2).links, nullptr);
   EXPECT_EQ(world.job(2).links->use, LinkUse::own) << "all-to-all collides";
 }

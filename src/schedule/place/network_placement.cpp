@@ -78,6 +78,7 @@ class NetworkPlacer {
 
   void choose(std::size_t i) {
     const NetworkWish& wish = wishes_[i];
+    if (network_.has_whole_leaves(wish.wanted) && isolate(i)) return;  // it costs nobody anything
     const bool can_share = owners_.are_connected(network_.leaves_of(wish.wanted));
     if (can_share && is_sharing_harmless(shared_slowdown(wish))) return share(i);
     if (isolate(i)) return;

@@ -37,6 +37,10 @@ struct PoolNetwork {
     return {static_cast<int>(block.first / hosts_per_leaf()),
             static_cast<int>((block.end() - 1) / hosts_per_leaf())};
   }
+  // No other job has GPUs on its leaves: their links are of no use to anybody else.
+  bool has_whole_leaves(GpuBlock block) const {
+    return block.first % hosts_per_leaf() == 0 && block.size % hosts_per_leaf() == 0;
+  }
   bool needs_links(GpuBlock block) const { return !block.is_none() && !leaves_of(block).is_one(); }
   std::uint32_t hosts_under(GpuBlock block, int leaf) const;
   // How many flows of a leaf can leave it at once in a permutation of the block: no more than it has
