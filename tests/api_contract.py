@@ -741,7 +741,8 @@ class ContractTest:
         series = others.folder / "grid.csv"
         today = time.strftime("%Y-%m-%d", time.gmtime())
         tomorrow = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 86400))
-        hours = [f"{day}T{hour:02}:00Z,{300 + 10 * hour}\n" for day in (today, tomorrow) for hour in range(24)]
+        # Always the same: a job would wait for a cleaner hour.
+        hours = [f"{day}T{hour:02}:00Z,400\n" for day in (today, tomorrow) for hour in range(24)]
         series.write_text("utc_time,carbon_g_per_kwh\n" + "".join(hours))
         file = others.folder / "energy.yaml"
         good = ("supply: grid.csv\npue: 1.5\nclocks: false\npower: {gpu_watts: 36000, idle_gpu_watts: 0, node_watts: 0}\n"
