@@ -51,10 +51,11 @@ std::vector<OptionSpec> transformer_options() {
        .help = "With --model-config or --dims: the length of a sample."},
       {.name = "pin",
        .type = OptionType::text_list,
-       .help = "With --model-config or --dims: what is decided already. mode=mtp|msp|fsp|isp, tp=, "
-               "sp=, "
-               "hp=, cp=, window=, placement=head-first|context-first, dp=, pp=, interleave=, wp=, "
-               "zp=, recompute=none|selective|full|selective++, micro-batch=, accumulate=."},
+       .help =
+           "With --model-config or --dims: what is decided already, as in tp=8,pp=2. mode (mtp, "
+           "msp, fsp, isp), tp, sp, hp, cp, window, placement (head-first, context-first), dp, "
+           "pp, interleave, wp, zp, recompute (none, selective, full, selective++), "
+           "micro-batch, accumulate."},
       {.name = "objective",
        .type = OptionType::text,
        .default_text = "time",
