@@ -69,9 +69,12 @@ std::vector<BudgetAccount> tenants_until_now(const PoolView& view) {
   return budgets;
 }
 
+// The place of a tenant with a budget of its own in the terms; for work, nobody: only the cluster pays.
+constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+
 // Work that came so far: kinds, each with options and GPU-seconds at its least size.
 struct Kind {
-  std::optional<std::size_t> payer;
+  std::size_t payer = kNobody;
   PricedOptions options;
   double iterations = 0;
   double gpu_seconds = 0;
@@ -94,7 +97,7 @@ std::vector<Kind> kinds_seen(const PoolView& view, const PoolPower* power) {
     const double amount = static_cast<double>(iterations);
     const auto payer =
         seen.payer.empty() ? std::nullopt : view.state.energy.terms->payer_of(seen.payer);
-    kinds.push_back({payer, priced_options(view.pool, job, power), amount,
+    kinds.push_back({payer.value_or(kNobody), priced_options(view.pool, job, power), amount,
                      amount / (static_cast<double>(least.rate.value) / 1e6) * least.gpus});
   }
   return kinds;
@@ -106,9 +109,11 @@ class WorkAhead {
   WorkAhead(const PoolView& view, const EnergyPool& pool) : kinds_{kinds_seen(view, pool.power())} {
     const PriceTerms prices = pool.terms(0);
     for (std::size_t i = 0; i < pool.jobs().size(); ++i)
-      add(pool.jobs()[i], pool.jobs()[i].left, prices, pool.payer_of(pool.ids()[i]), false);
+      add(pool.jobs()[i], pool.jobs()[i].left, prices,
+          pool.payer_of(pool.ids()[i]).value_or(kNobody), false);
     for (std::size_t i = 0; i < pool.held().size(); ++i)
-      add(pool.held()[i], pool.held()[i].left, prices, pool.payer_of(pool.held_ids()[i]), false);
+      add(pool.held()[i], pool.held()[i].left, prices,
+          pool.payer_of(pool.held_ids()[i]).value_or(kNobody), false);
     // Their supply is the mean of all that is foreseen.
     for (const Kind& kind : kinds_)
       add({&kind.options, kForever, false, 0}, kind.iterations, prices, kind.payer, true);
@@ -121,24 +126,24 @@ class WorkAhead {
     double iterations = 0;  // at hand, or seen so far of what is to come
     const PricedOptions* options = nullptr;
     std::size_t begin = 0;  // of its costs
-    std::optional<std::size_t> payer;
+    std::size_t payer = kNobody;
     bool is_to_come = false;
   };
   const std::vector<Part>& parts() const { return parts_; }
   const WorkCost* costs(const Part& part) const { return costs_.data() + part.begin; }
 
-  // GPU-seconds that came so far; of one payer, or of all.
-  double seen(std::optional<std::size_t> payer) const {
+  // GPU-seconds that came so far; of one payer, or (kNobody) of all.
+  double seen(std::size_t payer) const {
     double sum = 0;
     for (const Kind& kind : kinds_) {
-      if (!payer || kind.payer == payer) sum += kind.gpu_seconds;
+      if (payer == kNobody || kind.payer == payer) sum += kind.gpu_seconds;
     }
     return sum;
   }
 
  private:
-  void add(const PricedJob& job, double iterations, const PriceTerms& terms,
-           std::optional<std::size_t> payer, bool is_to_come) {
+  void add(const PricedJob& job, double iterations, const PriceTerms& terms, std::size_t payer,
+           bool is_to_come) {
     parts_.push_back({iterations, job.options, costs_.size(), payer, is_to_come});
     for (const PricedOption& option : *job.options) costs_.push_back(work_cost(job, option, terms));
   }
@@ -151,15 +156,15 @@ class WorkAhead {
 // What will have been used of one budget in the end.
 class Projection {
  public:
-  // `payer`: none for the cluster's budget. `least`: what each payer pays at least.
-  Projection(const PoolView& view, const WorkAhead& work, std::optional<std::size_t> payer,
+  // `payer`: kNobody for the cluster's budget. `least`: what each payer pays at least.
+  Projection(const PoolView& view, const WorkAhead& work, std::size_t payer,
              const BudgetAccount& account, std::vector<double> least = {})
       : work_{work}, payer_{payer}, least_{std::move(least)} {
     const EnergyTerms& terms = *view.state.energy.terms;
     const std::int64_t micros =
-        payer ? terms.tenants[*payer].budget_micros : terms.budget_micros.value_or(0);
+        payer != kNobody ? terms.tenants[payer].budget_micros : terms.budget_micros.value_or(0);
     const std::int64_t expected =
-        payer ? terms.tenants[*payer].expected_gpu_seconds : terms.expected_gpu_seconds;
+        payer != kNobody ? terms.tenants[payer].expected_gpu_seconds : terms.expected_gpu_seconds;
     budget_ = static_cast<double>(micros) / 1e6;
     used_ = account.used;
     const double prior = kPrior * budget_;
@@ -180,7 +185,7 @@ class Projection {
   double with(const Pick& pick) const {
     double units = 0;
     for (const WorkAhead::Part& part : work_.parts()) {
-      if (payer_ && part.payer != payer_) continue;
+      if (payer_ != kNobody && part.payer != payer_) continue;
       const double iterations = part.is_to_come ? coming_ * part.iterations : part.iterations;
       if (iterations == 0) continue;
       units += iterations * work_.costs(part)[pick(part, work_.costs(part))].units;
@@ -191,7 +196,7 @@ class Projection {
   // Every job on what costs it least.
   double at(double price) const {
     return with([&](const WorkAhead::Part& part, const WorkCost* costs) {
-      const double least_price = part.payer && !least_.empty() ? least_[*part.payer] : 0;
+      const double least_price = part.payer != kNobody && !least_.empty() ? least_[part.payer] : 0;
       const double paid = std::max(price, least_price);
       std::size_t best = 0;
       double least = std::numeric_limits<double>::infinity();
@@ -226,7 +231,7 @@ class Projection {
 
  private:
   const WorkAhead& work_;
-  std::optional<std::size_t> payer_;
+  std::size_t payer_;
   std::vector<double> least_;
   double budget_ = 0;
   double used_ = 0;
@@ -279,7 +284,7 @@ EnergyPrices energy_prices(const PoolView& view, const EnergyPool& pool) {
         lasting_price(view, Projection{view, work, i, tenants[i]}, account.of_tenants[i]));
   }
   if (account.terms->budget_micros && !account.terms->price_nanos) {
-    const Projection all{view, work, std::nullopt, cluster_until_now(view), prices.least_prices()};
+    const Projection all{view, work, kNobody, cluster_until_now(view), prices.least_prices()};
     prices.cluster = lasting_price(view, all, account.budget);
   }
   return prices;
@@ -326,7 +331,7 @@ CapPace cap_pace(const PoolView& view, const EnergyPool& pool) {
   if (account.terms == nullptr || !account.terms->budget_micros || path.empty())
     return {view.config.caps, std::nullopt};
   const WorkAhead work{view, pool};
-  const Projection projection{view, work, std::nullopt, cluster_until_now(view)};
+  const Projection projection{view, work, kNobody, cluster_until_now(view)};
   std::size_t solved = 0;
   while (solved + 1 < path.size() && projection.under(path[solved]) > projection.budget()) ++solved;
   double place = static_cast<double>(solved);
