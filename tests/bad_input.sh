@@ -100,6 +100,8 @@ expect 'explain from a broken log' 'broken.jsonl:1' -- explain --log broken.json
 expect 'what-if without anything' 'what-if is "nothing to suppose"' -- what-if
 expect 'what-if of a wrong number' '--add-nodes is "0"' -- what-if --add-nodes 0
 expect 'what-if of nodes that are unclear' '--add-nodes is "1,a:2"' -- what-if --add-nodes 1,a:2
+expect 'a command of another name' 'simulate --compare' -- compare night.yaml
+expect 'GPU types without a log' '--gpu-file' -- what-if --policy fifo --gpu-file gpus.yaml
 expect 'what-if of a broken log' 'broken.jsonl:1' -- what-if --from-log broken.jsonl --policy fifo
 printf 'supply: nowhere.csv\npue: 0.5\nbudget: {kg_co2: -1, from: monday}\nprcie: 1\n' >energy.yaml
 expect 'an energy file with mistakes' 'energy.yaml:1: supply is "nowhere.csv"' 'energy.yaml:2: pue is "0.5"' 'energy.yaml:3: kg_co2 is "-1"' 'energy.yaml:3: from is "monday"' 'energy.yaml:3: until' 'energy.yaml:4:' -- serve --state refused --cluster 1x2xCPU --policy green --energy energy.yaml

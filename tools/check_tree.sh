@@ -11,6 +11,7 @@
 #   unfinished   no left-over notes to self
 #   paths        no path of one person's machine in sources or docs
 #   registries   no address of a package registry in lock files
+#   mistakes     what tools/mistakes.txt would break is still there to be broken
 #   format       clang-format 14 would change nothing (exit code 77, skipped, when not installed)
 #
 # Looks at the files git tracks and at new ones that it does not ignore.
@@ -61,10 +62,9 @@ check_readmes() {
   done | report "folders without a README.md"
 }
 
-# A GPU's fitted model is inside the program, and fitting it takes longer than building.
 check_sizes() {
   files '*' | tr '\n' '\0' | xargs -0 -r stat -c '%s %n' |
-    awk '$1 > ($2 ~ /_kernel_model\.json\.gz$/ ? 2097152 : 1048576) { print "  " $2, $1, "bytes" }' |
+    awk '$1 > 1048576 { print "  " $2, $1, "bytes" }' |
     report "files over 1 MB; generate or fetch them instead"
 }
 
@@ -86,6 +86,15 @@ check_registries() {
     report "addresses of a package registry; set omit-lockfile-registry-resolved=true and install again"
 }
 
+check_mistakes() {
+  local file from rest
+  while IFS='|' read -r file from rest; do
+    [[ -n "$file" && "$file" != \#* ]] || continue
+    grep -qF -- "$from" "$file" 2>/dev/null || echo "  $file: $from"
+  done <tools/mistakes.txt |
+    report "lines of tools/mistakes.txt whose code has changed; break what is there now"
+}
+
 check_format() {
   if ! command -v clang-format-14 >/dev/null; then
     echo "skipped: clang-format-14 is not installed (tools/install_deps.sh format)"
@@ -94,7 +103,7 @@ check_format() {
   tools/format.sh --check || { echo "make format lays these out" >&2; return 1; }
 }
 
-[[ $# -gt 0 ]] || set -- licence readmes sizes unfinished paths registries format
+[[ $# -gt 0 ]] || set -- licence readmes sizes unfinished paths registries mistakes format
 status=0
 for name in "$@"; do
   declare -F "check_$name" >/dev/null || { echo "check_tree: no check \"$name\"" >&2; exit 2; }

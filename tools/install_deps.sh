@@ -32,6 +32,8 @@ declare -A packages=(
   [nightly]="lcov"
   # examples/train and their tests: PyTorch and Gloo. About 500 MB, so only when asked for: not in "all".
   [torch]="python3-torch libgloo-dev"
+  # The environment of tools/install_export_parsers.sh; needs the group torch as well. Not in "all".
+  [parsers]="python3-venv"
   # What network_bench compares with (tools/fetch_simgrid.sh). Only when asked for: not in "all".
   [simgrid]="libsimgrid3.32"
   # The programs of a Kubernetes control plane for tests are built with Go (tests/kubernetes/build_servers.sh), which
@@ -76,7 +78,7 @@ groups=("$@")
 
 wanted=()
 for group in "${groups[@]}"; do
-  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch simgrid runtime, or all"
+  [[ -n "${packages[$group]:-}" ]] || fail "no group \"$group\"; write one or more of: $all_groups torch parsers simgrid runtime, or all"
   if [[ "$group" == page ]] && ! $list_only && has_node; then continue; fi
   read -r -d '' -a members <<<"${packages[$group]}" || true
   for member in "${members[@]}"; do

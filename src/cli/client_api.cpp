@@ -13,8 +13,6 @@
 #include "transport/request_target.h"
 
 namespace weir::cli {
-namespace {
-
 ErrorCode code_of_status(int status) {
   switch (status) {
     case 400:
@@ -32,7 +30,6 @@ ErrorCode code_of_status(int status) {
   }
 }
 
-// Text of a server reaches the terminal: control bytes do not.
 std::string printable(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -41,7 +38,13 @@ std::string printable(std::string text) {
   return text;
 }
 
-}  // namespace
+std::string problem_title(const transport::HttpReply& reply) {
+  const ApiJson problem = ApiJson::parse(reply.body, nullptr, false);
+  std::string line = text_in(problem, "title");
+  if (line.empty()) line = fmt::format("HTTP status {}", reply.status);
+  if (const std::string detail = text_in(problem, "detail"); !detail.empty()) line += ": " + detail;
+  return printable(std::move(line));
+}
 
 Result<ApiClient> ApiClient::make(const OptionValues& options, Console& console) {
   auto address = server_address(options);
@@ -90,11 +93,7 @@ Result<ApiJson> ApiClient::json_of(const transport::HttpReply& reply, std::strin
 tl::unexpected<Error> ApiClient::refused(const transport::HttpReply& reply,
                                          std::string_view body_name) {
   const ApiJson problem = ApiJson::parse(reply.body, nullptr, false);
-  const std::string title = text_in(problem, "title");
-  std::string line =
-      fmt::format("weir: {}", title.empty() ? fmt::format("HTTP status {}", reply.status) : title);
-  if (const std::string detail = text_in(problem, "detail"); !detail.empty()) line += ": " + detail;
-  console_->err << printable(std::move(line)) << "\n";
+  console_->err << "weir: " << problem_title(reply) << "\n";
   if (problem.is_object() && problem.contains("errors") && problem["errors"].is_array()) {
     for (const ApiJson& error : problem["errors"]) {
       std::string message = text_in(error, "message");

@@ -55,6 +55,12 @@ class ApiClient {
   Console* console_;
 };
 
+// What the server says of an answer that is no good, in a line: "Bad Request: the job has mistakes".
+std::string problem_title(const transport::HttpReply& reply);
+ErrorCode code_of_status(int status);
+// Text of a server reaches the terminal: control bytes do not.
+std::string printable(std::string text);
+
 // "/v1/jobs/bert"
 std::string job_path(std::string_view job, std::string_view below = "");
 

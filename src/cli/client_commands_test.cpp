@@ -100,6 +100,94 @@ TEST_F(Client, SubmitsNothingWhenAnyFileHasAMistake) {
   EXPECT_TRUE(server_.calls().empty());
 }
 
+// Only the server can see some mistakes: which models fit its GPUs.
+TEST_F(Client, SubmitsNothingWhenTheServerSeesAMistakeInAnyJob) {
+  const auto jobs =
+      file("jobs:\n- {name: bert, command: [x]}\n- name: malformed\n  command: [x]\n  gpus: 4\n");
+  const Ran ran = weir({"submit", jobs});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "weir: Unprocessable Content: the job cannot run here\n" + jobs +
+                         ":5: gpus is \"3\", expected a power of two\n" + jobs +
+                         ":3: model.gpu is missing, expected a type\n");
+  EXPECT_TRUE(server_.calls().empty());
+  const Ran json = weir({"submit", jobs, "--json"});
+  EXPECT_EQ(json.exit_code, 2);
+  const Json answer = Json::parse(json.out);
+  EXPECT_TRUE(answer["jobs"].empty());
+  ASSERT_EQ(answer["errors"].size(), 2U);
+  EXPECT_EQ(answer["errors"][0]["line"], 5);
+  EXPECT_EQ(answer["errors"][0]["field"], "gpus");
+  EXPECT_EQ(answer["errors"][1]["file"], jobs);
+  EXPECT_THAT(weir({"submit", jobs, "--dry-run"}).err, HasSubstr(":5: gpus is \"3\""));
+}
+
+TEST_F(Client, ARefusedDeadlineIsAnAnswerAndTheOthersAreSubmitted) {
+  const Ran ran = weir({"submit", file("jobs:\n- {name: impossible, command: [x]}\n"
+                                       "- {name: bert, command: [x]}\n")});
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("impossible is refused"), HasSubstr("bert is job 2")));
+}
+
+TEST_F(Client, JobsThatDifferOnlyInTheirNameAreAskedAboutOnce) {
+  const Ran ran = weir({"submit", file("{name: sweep, count: 9, command: [x]}\n")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(server_.calls().size(), 9U);
+  EXPECT_EQ(server_.bodies().size(), 10U);
+  ASSERT_EQ(
+      weir({"submit", file("{name: train, count: 9, command: [x], iterations: 5}\n")}).exit_code,
+      0);
+  EXPECT_EQ(server_.bodies().size(), 20U);
+  ASSERT_EQ(weir({"submit", file("jobs:\n- {name: a, command: [x], iterations: 5}\n"
+                                 "- {name: b, command: [x], iterations: 5}\n")})
+                .exit_code,
+            0);
+  EXPECT_EQ(server_.bodies().size(), 23U) << "what is trained is called as the job";
+}
+
+TEST_F(Client, TwoModelsOfOneNameAreAMistakeBeforeAnythingIsSubmitted) {
+  const auto job = [](const std::string& name, const std::string& layers) {
+    return "- {name: " + name + ", command: [x], iterations: 5, model: {name: gpt, batch: 8, " +
+           "sequence: 8, hidden: 8, heads: 1, vocab: 9, layers: " + layers + "}}\n";
+  };
+  const auto jobs = file("jobs:\n" + job("a", "1") + job("b", "1") + job("c", "2"));
+  const Ran ran = weir({"submit", jobs});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.err, jobs +
+                         ":4: model.name is \"gpt\", expected another name: job a has this one "
+                         "with batch 8, and its model is another one (other dimensions, "
+                         "sequence or gpu)\n");
+  EXPECT_TRUE(server_.bodies().empty());
+}
+
+TEST_F(Client, AServerThatDoesNotAnswerAboutOneJobIsNotAskedAboutTheOthers) {
+  const Ran ran = weir({"submit", file("jobs:\n- {name: overloaded, command: [x]}\n"
+                                       "- {name: malformed, command: [x], gpus: 4}\n"
+                                       "- {name: bert, command: [y]}\n")});
+  EXPECT_EQ(ran.exit_code, 2) << "the submission goes on: its answer counts";
+  const auto bodies = server_.bodies();
+  ASSERT_EQ(bodies.size(), 6U) << "four tries of one dry run, two submissions";
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(bodies[i]["name"], "overloaded");
+  EXPECT_EQ(bodies[5]["name"], "malformed");
+}
+
+TEST_F(Client, MistakesAreToldToProgramsToo) {
+  const Ran client = weir({"submit", file("name: bert\ngups: 2\n"), "--json"});
+  EXPECT_EQ(client.exit_code, 2);
+  EXPECT_EQ(Json::parse(client.out)["errors"][0]["line"], 2);
+  const Ran server = weir({"submit", file("name: malformed\ncommand: [x]\n"), "--json"});
+  EXPECT_EQ(server.exit_code, 2);
+  EXPECT_THAT(Json::parse(server.out)["errors"][0]["message"].get<std::string>(),
+              HasSubstr("job.yaml:1: gpus is \"3\""));
+  const Ran words = weir({"submit", "--name", "malformed", "--json", "--", "x"});
+  EXPECT_EQ(Json::parse(words.out)["errors"][0]["field"], "--gpus");
+  environment_.set("WEIR_TOKEN", "wrong");
+  const Ran stranger = weir({"submit", "--json", "--", "x"});
+  EXPECT_EQ(stranger.exit_code, 1);
+  EXPECT_THAT(Json::parse(stranger.out)["errors"][0]["message"].get<std::string>(),
+              HasSubstr("this is not the server's token"));
+}
+
 TEST_F(Client, NamesTheOptionsOfAJobThatHasMistakes) {
   const Ran ran = weir({"submit", "--gpus", "3", "--deadline", "soon", "--", "x"});
   EXPECT_EQ(ran.exit_code, 2);

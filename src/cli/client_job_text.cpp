@@ -64,7 +64,11 @@ std::string curve_of(const ApiJson& job) {
     if (!rate.is_number()) continue;
     text += fmt::format("{}{:.3g} on {}", text.empty() ? "" : ", ", rate.get<double>(), gpus);
   }
-  return text.empty() ? "" : fmt::format("{} GPUs, {}", text, text_in(curve, "origin"));
+  const std::string origin = text_in(curve, "origin");
+  return text.empty()
+             ? ""
+             : fmt::format("{} GPUs, {}", text,
+                           origin == "planned" ? "planned from its model, not measured" : origin);
 }
 
 // "4.2 s: save 0.3, stop 0.1, ..., warm"; waiting and working on are not counted.
@@ -165,6 +169,14 @@ std::string share_done(const ApiJson& job) {
   return fmt::format("{} %", static_cast<int>(std::clamp(share, 0.0, 1.0) * 100));
 }
 
+// When it was over, or when it is expected to be. An expectation that rests on a plan says so.
+std::string finish_of(const ApiJson& job) {
+  if (const std::string ended = clock_in(job, "ended"); !ended.empty()) return ended;
+  const std::string expected = clock_in(job, "expected_finish");
+  const bool is_planned = job.contains("curve") && text_in(job["curve"], "origin") == "planned";
+  return expected.empty() || !is_planned ? expected : expected + " (rate planned, not measured)";
+}
+
 report::Table job_table(const ApiJson& jobs) {
   using report::Align;
   report::Table table{"",
@@ -182,8 +194,7 @@ report::Table job_table(const ApiJson& jobs) {
     table.rows.push_back({fmt::format("{}", integer_in(job, "id").value_or(0)),
                           text_in(job, "name"), text_in(job, "phase"),
                           fmt::format("{}", integer_in(job, "gpus").value_or(0)), share_done(job),
-                          clock_in(job, "deadline"), promise_of(job),
-                          clock_in(job, "ended", clock_in(job, "expected_finish"))});
+                          clock_in(job, "deadline"), promise_of(job), finish_of(job)});
   }
   return table;
 }
@@ -220,7 +231,8 @@ std::string job_details(const ApiJson& job) {
   }
   if (job.contains("energy")) line("energy", energy_text(job["energy"]));
   if (job.contains("speed") && job["speed"].is_number()) {
-    line("speed", fmt::format("{:.2f} of its curve", job["speed"].get<double>()));
+    line("speed",
+         fmt::format("{:.2f} of its curve, as it is known now", job["speed"].get<double>()));
   }
   const auto measured = [&](std::string_view name, const char* key, std::string_view unit) {
     if (job.contains(key) && job[key].is_number())
@@ -228,7 +240,7 @@ std::string job_details(const ApiJson& job) {
   };
   measured("rate", "rate", " iterations per second");
   measured("loss", "loss", "");
-  line("planned with", curve_of(job));
+  line("planned with", curve_of(job));  // when it was answered
   line("last change", last_change_of(job));
   number("generation", "generation");
   number("restarts", "restarts");

@@ -26,6 +26,20 @@ TEST(JobDetails, ShowWhatWasMeasured) {
   EXPECT_THAT(text, HasSubstr("resumes           2\n"));
 }
 
+TEST(JobDetails, SayThatACurveIsFromAPlan) {
+  ApiJson job = ApiJson::parse(R"({"id":1,"name":"gpt","phase":"running","gpus":2,
+      "expected_finish":"2026-11-15T09:00:00Z","curve":{"origin":"planned","rates":{"2":4.8}}})");
+  EXPECT_THAT(job_details(job),
+              HasSubstr("planned with      4.8 on 2 GPUs, planned from its model, not measured\n"));
+  const auto finish = [&] { return job_table(ApiJson::array({job})).rows.front().back(); };
+  EXPECT_THAT(finish(), HasSubstr(" (rate planned, not measured)"));
+  job["curve"]["origin"] = "measured";
+  EXPECT_THAT(finish(), Not(HasSubstr("planned")));
+  job["curve"]["origin"] = "planned";
+  job["ended"] = "2026-11-15T09:00:00Z";
+  EXPECT_THAT(finish(), Not(HasSubstr("planned"))) << "it is over: nothing is expected";
+}
+
 TEST(JobDetails, ShowEnergyAndWhatItsClockWouldBe) {
   const ApiJson job = ApiJson::parse(R"({"id":1,"name":"bert","phase":"running","gpus":2,
       "energy":{"kwh":1.25,"amount":410.5,"unit":"g CO2","source":"modelled","clock":0.7,

@@ -3,8 +3,8 @@
 // For tests of the client commands: a server that speaks the API on a real socket and whose jobs
 // live by script. A job is queued when it comes, runs when it is looked at, and is over when it is
 // looked at again. Names say what becomes of it: "impossible" is refused, "broken" fails, "flaky"
-// gets no answer to its first submission, "malformed" is a bad request, "measured" has a curve and a
-// batch.
+// gets no answer to its first submission, "overloaded" none to dry runs, "malformed" is a bad request,
+// "measured" has a curve and a batch.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -139,6 +139,14 @@ class ScriptedServer {
   void dry_run(const Request& request, Responder responder) {
     const std::lock_guard lock{mutex_};
     bodies_.push_back(Json::parse(request.body));
+    if (bodies_.back()["name"] == "malformed") {
+      Diagnostics mistakes;
+      mistakes.add({"", 0, "gpus", "3", "a power of two"});
+      mistakes.add({"", 0, "model.gpu", "", "a type"});
+      return responder.send(transport::problem(422, "", "the job cannot run here", mistakes));
+    }
+    if (bodies_.back()["name"] == "overloaded")
+      return responder.send(transport::problem(503, "", "too many dry runs are waiting"));
     if (bodies_.back()["name"] == "impossible") {
       return answer(responder, {{"answer", "refused"},
                                 {"reason", "no room"},

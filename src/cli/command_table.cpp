@@ -265,7 +265,11 @@ CommandSpec explain_spec() {
             .help = "A job of a run: its name, or its number in the order of arrival."},
            {.name = "log",
             .type = OptionType::file,
-            .help = "The log of the run to read. Without it, weir plays --jobs."},
+            .help = "The log of the run to read: of `weir simulate --log`, or of a server "
+                    "(`weir trace export`). Without it, weir plays --jobs."},
+           {.name = "from-log",
+            .type = OptionType::file,
+            .help = "The same as --log, which other commands call so."},
            {.name = "policy",
             .type = OptionType::text,
             .default_text = "weir",
@@ -284,10 +288,11 @@ CommandSpec explain_spec() {
           {"weir explain --cluster 4x4xT4 --jobs jobs.yaml --curves curves --job 7 --at 2h",
            "How does job 7 stand two hours into the trace?"},
       }};
-  const std::vector<OptionSpec> inputs = training_input_options();
+  std::vector<OptionSpec> inputs = training_input_options();
+  std::erase_if(inputs, [](const OptionSpec& option) { return option.name == "from-log"; });
   const std::vector<OptionSpec> rules = training_rule_options();
-  spec.options.insert(spec.options.begin() + 3, inputs.begin(), inputs.end());
-  spec.options.insert(spec.options.begin() + 7, rules.begin(), rules.end());
+  inputs.insert(inputs.end(), rules.begin(), rules.end());
+  spec.options.insert(spec.options.begin() + 4, inputs.begin(), inputs.end());
   const std::vector<OptionSpec> server = server_options();
   spec.options.insert(spec.options.end(), server.begin(), server.end());
   return spec;

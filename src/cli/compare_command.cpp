@@ -2,6 +2,7 @@
 #include "cli/compare_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,12 +14,15 @@
 #include <utility>
 #include <vector>
 
+#include "cli/curve_planner.h"
+#include "cli/gpu_file.h"
 #include "cli/output_files.h"
 #include "cli/progress_display.h"
 #include "cli/training_options.h"
 #include "cli/training_setup.h"
 #include "cli/version.h"
 #include "formats/comparison_yaml.h"
+#include "formats/models_of_jobs.h"
 #include "report/comparison.h"
 #include "report/comparison_report.h"
 #include "report/text_table.h"
@@ -64,8 +68,11 @@ Diagnostics check_compare_options(const OptionValues& options) {
 std::vector<fs::path> compared_paths(const OptionValues& options,
                                      const formats::Comparison& comparison) {
   std::vector<fs::path> paths = {options.text("compare")};
+  if (options.has("gpu-file")) paths.emplace_back(options.text("gpu-file"));
+  paths.push_back(comparison.gpu_file);
   for (const formats::ComparedTrace& trace : comparison.traces)
     paths.insert(paths.end(), {trace.jobs, trace.curves, fs::path{trace.cluster}});
+  std::erase(paths, fs::path{});
   return paths;
 }
 
@@ -98,33 +105,57 @@ Error with_absent_files(const Error& error, const formats::ComparedTrace& trace,
   }
   for (const std::filesystem::path& path : {trace.curves, trace.jobs}) {
     std::error_code ignored;
-    if (std::filesystem::exists(path, ignored) || named.contains(path.string())) continue;
+    if (path.empty() || std::filesystem::exists(path, ignored) || named.contains(path.string()))
+      continue;
     all.details.add({path.string(), 0, "file", {}, "the path of an existing file or folder"});
   }
   return all;
 }
 
+// A trace without curves has models to plan.
+Result<void> check_models(const formats::ComparedTrace& trace) {
+  if (!trace.curves.empty()) return {};
+  const auto models = formats::models_of_jobs(trace.jobs);
+  if (!models) return tl::unexpected(models.error());
+  if (*models == formats::ModelsOfJobs::planned) return {};
+  return bad_input(Diagnostic{
+      {}, 0, "curves", {}, "the path of a folder of throughput tables, or of a JSON file"});
+}
+
 Result<TraceToCompare> read_trace(const formats::ComparedTrace& trace, const OptionValues& options,
-                                  Duration slot) {
+                                  Duration slot, const predict::GpuCatalogue& gpus,
+                                  std::set<std::string>& notes) {
+  if (auto checked = check_models(trace); !checked) return tl::unexpected(checked.error());
   auto cluster = read_training_cluster(trace.cluster);
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
   auto curves = read_pool_curves(trace.curves.string(), *cluster);
   if (!curves) return tl::unexpected(std::move(curves.error()));
-  auto workload = read_training_jobs(trace.jobs.string(), *curves);
+  const std::vector<CurveBook> tables = *curves;
+  auto workload =
+      read_training_jobs(trace.jobs.string(), tables, plan_into(*cluster, *curves, gpus, notes));
   if (!workload) return tl::unexpected(std::move(workload.error()));
   return TraceToCompare{std::move(*cluster), std::move(*curves), std::move(*workload),
                         trace.jobs.string(),
                         options.is_given("slot") ? slot : trace.slot.value_or(slot)};
 }
 
+// The command line wins.
+Result<GpuFile> read_compared_gpus(const OptionValues& options,
+                                   const formats::Comparison& comparison) {
+  if (options.has("gpu-file") || comparison.gpu_file.empty()) return read_gpu_file(options);
+  return read_gpu_file(comparison.gpu_file);
+}
+
 // The mistakes of all files, not only of the first. The kind of error is that of the first.
 Result<std::vector<TraceToCompare>> read_traces(const OptionValues& options,
                                                 const formats::Comparison& comparison,
-                                                Duration slot) {
+                                                Duration slot, std::set<std::string>& notes) {
+  const auto gpus = read_compared_gpus(options, comparison);
+  if (!gpus) return tl::unexpected(gpus.error());
   std::vector<TraceToCompare> traces;
   Error error;
   for (const formats::ComparedTrace& named : comparison.traces) {
-    auto trace = read_trace(named, options, slot);
+    auto trace = read_trace(named, options, slot, gpus->catalogue, notes);
     if (trace) {
       traces.push_back(std::move(*trace));
       continue;
@@ -160,6 +191,8 @@ std::vector<report::ComparedRun> play(const std::vector<TraceToCompare>& traces,
         const std::size_t trace = simulate::place_of(config, run).workload;
         runs[run] = report::compared_run(trace, outcome, traces[trace].workload, detail);
         runs[run].summary.cluster = traces[trace].cluster.name;
+        runs[run].summary.planned_models =
+            planned_models(traces[trace].curves, traces[trace].workload);
       });
   return runs;
 }
@@ -192,6 +225,13 @@ std::vector<report::NamedRun> charts(const std::vector<TraceToCompare>& traces,
   return shown;
 }
 
+std::vector<std::string> all_planned_models(const std::vector<report::ComparedRun>& runs) {
+  std::set<std::string> models;
+  for (const report::ComparedRun& run : runs)
+    models.insert(run.summary.planned_models.begin(), run.summary.planned_models.end());
+  return {models.begin(), models.end()};
+}
+
 std::string report_of(const OptionValues& options, const std::vector<TraceToCompare>& traces,
                       const TrainingSweepConfig& config,
                       const std::vector<report::ComparedRun>& runs) {
@@ -203,6 +243,8 @@ std::string report_of(const OptionValues& options, const std::vector<TraceToComp
   fact("policies", config.policies.size());
   fact("seeds", std::max<std::size_t>(1, config.seeds.size()));
   fact("runs", runs.size());
+  if (const auto planned = all_planned_models(runs); !planned.empty())
+    fact("planned, not measured", fmt::format("{}", fmt::join(planned, ", ")));
   return report::comparison_report(header, runs, charts(traces, config, runs));
 }
 
@@ -218,7 +260,8 @@ Result<std::string> text_of(const OptionValues& options,
   if (options.flag("json")) return report::comparison_json(kVersion, recipe, summaries_of(runs));
   std::string text = report::to_text(report::comparison_table(runs)) + "\n";
   if (const auto table = report::rivalry_table(runs)) text += report::to_text(*table) + "\n";
-  return text + std::string{report::comparison_legend()} + "\n" + recipe + "\n";
+  return text + std::string{report::comparison_legend()} +
+         note_on_planned(all_planned_models(runs)) + "\n" + recipe + "\n";
 }
 
 }  // namespace
@@ -232,7 +275,8 @@ Result<void> compare_command(const OptionValues& options, Console& console) {
   if (auto mistakes = check_with_file(options, *comparison); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const TrainingSweepConfig config = compared_sweep(options, *comparison);
-  const auto traces = read_traces(options, *comparison, config.training.slot);
+  std::set<std::string> notes;
+  const auto traces = read_traces(options, *comparison, config.training.slot, notes);
   if (!traces) return tl::unexpected(traces.error());
   const bool has_report = options.has("report");
   const auto runs =
@@ -248,6 +292,7 @@ Result<void> compare_command(const OptionValues& options, Console& console) {
     files.push_back({options.text("report"), report_of(options, *traces, config, runs)});
   if (auto written = write_files(files); !written) return written;
   console.out << *text;
+  for (const std::string& note : notes) console.err << "note: " << note << "\n";
   for (const OutputFile& file : files) console.err << "wrote " << file.path.string() << "\n";
   return {};
 }

@@ -187,5 +187,70 @@ TEST_F(Compare, NamesTheLineOfAClusterThatIsNoneAndEveryFileThatIsNotThere) {
   EXPECT_THAT(ran.err, HasSubstr("nowhere: file is missing"));
 }
 
+// Jobs whose model is planned, in the folder of the comparison.
+class ComparePlanned : public Compare {
+ protected:
+  void SetUp() override {
+    folder_.write("gpt.json", content_of(kExamples + "/models/gpt2-small.json"));
+    folder_.write("night.yaml",
+                  "jobs:\n  - {name: a, model: {config: gpt.json, batch: 256}, iterations: 2000, "
+                  "deadline: 4h}\n");
+    folder_.write("gpus.yaml",
+                  "gpus:\n  - {name: B200, tflops: 2250, memory: 180GiB, memory_rate: 8000, "
+                  "link_rate: 900}\n");
+  }
+  std::string planned(const std::string& cluster, const std::string& more = "") {
+    return folder_
+        .write("planned.yaml", "traces:\n  - {jobs: night.yaml, cluster: " + cluster +
+                                   "}\npolicies: [weir, edf]\n" + more)
+        .string();
+  }
+};
+
+TEST_F(ComparePlanned, NeedsNoCurves) {
+  const Ran ran = compare(planned("2x8xA100-80G"), {"--report", file("page.html")});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("Note: throughput from plans, which nobody has measured: gpt-124M-s1024.\n"));
+  EXPECT_THAT(content_of(file("page.html")), HasSubstr("planned, not measured"));
+  const SortedJson runs = runs_of(planned("2x8xA100-80G"));
+  EXPECT_EQ(runs[0].at("planned_models"), SortedJson{"gpt-124M-s1024"});
+  EXPECT_FALSE(runs_of(night_)[0].contains("planned_models"));
+  EXPECT_THAT(compare(night_).out, Not(HasSubstr("nobody has measured")));
+}
+
+TEST_F(ComparePlanned, NeedsCurvesWhereNoModelIsPlanned) {
+  folder_.write("night.yaml", "jobs:\n  - {name: a, model: bert, batch: 64, iterations: 20}\n");
+  const Ran ran = compare(planned("2x8xA100-80G"));
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("planned.yaml:2: curves is missing, expected the path"));
+  folder_.write("night.yaml", "");
+  EXPECT_THAT(compare(planned("2x8xA100-80G")).err, HasSubstr("night.yaml: file is \"empty\""));
+}
+
+TEST_F(ComparePlanned, KnowsTheGpusOfAFile) {
+  const Ran unknown = compare(planned("2x8xB200"));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("nobody knows B200"));
+  const std::string gpus = file("gpus.yaml");
+  const Ran by_option = compare(planned("2x8xB200"), {"--gpu-file", gpus, "--json"});
+  ASSERT_EQ(by_option.exit_code, 0) << by_option.err;
+  const Ran by_file = compare(planned("2x8xB200", "gpu_file: gpus.yaml\n"), {"--json"});
+  ASSERT_EQ(by_file.exit_code, 0) << by_file.err;
+  EXPECT_EQ(SortedJson::parse(by_option.out).at("runs"), SortedJson::parse(by_file.out).at("runs"));
+  const Ran none = compare(planned("2x8xB200", "gpu_file: none.yaml\n"));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("none.yaml"));
+  const Ran over = compare(planned("2x8xB200"), {"--gpu-file", gpus, "--csv", gpus});
+  EXPECT_THAT(over.err, HasSubstr("another file than an input"));
+}
+
+TEST_F(Compare, IsFoundByWhoeverLooksForACommandOfThatName) {
+  const Ran ran = weir({"compare", night_});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("command is \"compare\", expected weir simulate --compare FILE"));
+}
+
 }  // namespace
 }  // namespace weir::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models of kernels that come with weir: docs/measurements/h200_kernel_model.json.gz, inside the program.
+// The models of kernels that come with weir: fitted to docs/measurements while weir is built.
 #pragma once
 
 #include <optional>

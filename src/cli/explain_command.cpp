@@ -29,9 +29,9 @@ namespace weir::cli {
 namespace {
 
 constexpr std::array kOfSimulation = {
-    "cluster", "jobs",           "curves",      "policy",           "slot",
-    "gate",    "counter-offers", "provisional", "job-speed",        "speed-seed",
-    "reserve", "node-mtbf",      "node-repair", "checkpoint-every", "failure-seed"};
+    "cluster", "jobs",      "curves",         "gpu-file",         "policy",      "slot",
+    "round",   "gate",      "counter-offers", "provisional",      "job-speed",   "speed-seed",
+    "reserve", "node-mtbf", "node-repair",    "checkpoint-every", "failure-seed"};
 
 // On the clock of the jobs: a date, or a duration since its zero.
 std::optional<Time> parse_moment(const std::string& text) {
@@ -48,13 +48,21 @@ bool is_of_server(const OptionValues& options) {
   return options.has("name");
 }
 
+bool is_of_log(const OptionValues& options) {
+  return options.has("log") || options.has("from-log");
+}
+// Requires: is_of_log.
+const std::string& log_of(const OptionValues& options) {
+  return options.text(options.has("log") ? "log" : "from-log");
+}
+
 void check_simulation(const OptionValues& options, Diagnostics& mistakes) {
   const auto needs = [&](const char* option, const char* what) {
     if (!options.has(option)) mistakes.add({{}, 0, fmt::format("--{}", option), {}, what});
   };
   needs("cluster", "the cluster for --jobs: 16x4xT4, or a cluster file");
   needs("jobs", "the training jobs, or --log with the log of a run");
-  needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
+  check_need_of_curves(options, mistakes);
   if (options.has("jobs") && options.texts("jobs").size() != 1)
     mistakes.add({{}, 0, "--jobs", "several files", "the one file that has the job"});
   check_training_rules(options, mistakes);
@@ -73,7 +81,9 @@ Diagnostics check_explain_options(const OptionValues& options) {
   if (!is_of_server(options) && !options.has("job")) {
     mistakes.add({{}, 0, "--job", {}, "the job of a run, or the name of a job of the server"});
   }
-  if (!is_of_server(options) && !options.has("log")) {
+  if (options.has("log") && options.has("from-log"))
+    mistakes.add({{}, 0, "--from-log", "beside --log", "one of them: both name the log to read"});
+  if (!is_of_server(options) && !is_of_log(options)) {
     check_simulation(options, mistakes);
     return mistakes;
   }
@@ -88,7 +98,7 @@ Diagnostics check_explain_options(const OptionValues& options) {
   };
   for (const char* option : kOfSimulation) refuse(option);
   if (is_of_server(options)) {
-    for (const char* option : {"job", "log", "at"}) refuse(option);
+    for (const char* option : {"job", "log", "from-log", "at"}) refuse(option);
   }
   return mistakes;
 }
@@ -124,7 +134,7 @@ bool makes_promises(const std::string& policy) {
 }
 
 Result<Told> tell_from_log(const OptionValues& options) {
-  auto log = formats::RecordLogReader::open(options.text("log"));
+  auto log = formats::RecordLogReader::open(log_of(options));
   if (!log) return tl::unexpected(std::move(log.error()));
   const formats::RecordLogHeader& header = log->header();
   report::JobStoryCollector collector{options.text("job"), header.slot};
@@ -136,7 +146,7 @@ Result<Told> tell_from_log(const OptionValues& options) {
     collector.hear((*entry)->record);
   }
   auto story = collector.story();
-  if (!story) return no_such_job(options, options.text("log"), names_of(collector));
+  if (!story) return no_such_job(options, log_of(options), names_of(collector));
   if (until) story->told_until = *until;
   return Told{std::move(*story),
               {header.pools, collector.names(), header.policy, makes_promises(header.policy), {}}};
@@ -144,10 +154,11 @@ Result<Told> tell_from_log(const OptionValues& options) {
 
 // With --at, what comes later is left out of the workload. The run still goes to its end: that is
 // what would become of the job if nobody else came.
-Result<Told> tell_from_simulation(const OptionValues& options) {
+Result<Told> tell_from_simulation(const OptionValues& options, Console& console) {
   auto setup = read_training_setup(options);
   if (!setup) return tl::unexpected(std::move(setup.error()));
   const std::optional<Time> until = last_moment(options);
+  for (const std::string& note : setup->notes) console.err << "note: " << note << "\n";
   TrainingWorkload workload = std::move(setup->workloads.front());
   std::vector<std::string> names;
   for (const TrainingArrival& job : workload.jobs) names.push_back(job.spec.name);
@@ -188,11 +199,11 @@ Result<Told> tell_from_simulation(const OptionValues& options) {
 Result<ApiJson> what_would_change(const Told& told, const OptionValues& options, Console& console) {
   if (is_of_server(options))
     return counterfactuals_from_server(options.text("name"), options, console);
-  if (!options.has("log")) return ApiJson::array();
+  if (!is_of_log(options)) return ApiJson::array();
   const report::JobStory& story = told.story;
   const bool is_refused = story.answer == report::JobStory::Answer::refused;
   const Time moment = is_refused && !options.has("at") ? story.answered : story.told_until;
-  const auto found = counterfactuals_in_log(options.text("log"), story, moment);
+  const auto found = counterfactuals_in_log(log_of(options), story, moment);
   if (!found) return tl::unexpected(found.error());
   return ApiJson::parse(*found).at("would_change");
 }
@@ -203,8 +214,8 @@ Result<void> explain_command(const OptionValues& options, Console& console) {
   if (auto mistakes = check_explain_options(options); !mistakes.empty())
     return bad_input(std::move(mistakes));
   const auto told = is_of_server(options) ? tell_from_server(options, console)
-                    : options.has("log")  ? tell_from_log(options)
-                                          : tell_from_simulation(options);
+                    : is_of_log(options)  ? tell_from_log(options)
+                                          : tell_from_simulation(options, console);
   if (!told) return tl::unexpected(told.error());
   const auto would_change = what_would_change(*told, options, console);
   if (!would_change) return tl::unexpected(would_change.error());
@@ -216,7 +227,7 @@ Result<void> explain_command(const OptionValues& options, Console& console) {
   }
   const auto json = report::story_json(told->story, told->context);
   if (!json) return tl::unexpected(json.error());
-  if (!is_of_server(options) && !options.has("log")) {
+  if (!is_of_server(options) && !is_of_log(options)) {
     console.out << *json;
     return {};
   }

@@ -51,6 +51,19 @@ TEST_F(Explain, SaysTheSameFromALogAndFromASimulation) {
   }
 }
 
+TEST_F(Explain, ALogMayBeNamedAsOtherCommandsDo) {
+  const std::string path = log();
+  const Ran other = weir({"explain", "--from-log", path, "--job", "last-minute"});
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_EQ(other.out, weir({"explain", "--log", path, "--job", "last-minute"}).out);
+  const Ran both = weir({"explain", "--from-log", path, "--log", path, "--job", "7"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--from-log is \"beside --log\", expected one of them"));
+  const Ran played = weir({"explain", "--from-log", path, "--cluster", "1x8xA100", "--job", "7"});
+  EXPECT_EQ(played.exit_code, 2);
+  EXPECT_THAT(played.err, HasSubstr("--cluster"));
+}
+
 TEST_F(Explain, TellsARefusedJobItsEarliestDeadline) {
   const Ran ran = explain({"--job", "last-minute"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;

@@ -48,6 +48,15 @@ Result<FoundCommand> find_command_words(std::span<const std::string> words) {
       return FoundCommand{command, 2};
     return unknown("the command after " + first, second, seconds);
   }
+  // What people look for under another name.
+  if (first == "compare")
+    return bad_input(Diagnostic{
+        {},
+        0,
+        "command",
+        first,
+        "weir simulate --compare FILE, or weir simulate --policy weir,edf --jobs FILE --cluster "
+        "4x8xA100"});
   std::vector<std::string> names;
   for (const Command& command : commands()) names.push_back(command.spec.name);
   return unknown("command", first, names);

@@ -146,8 +146,10 @@ std::string program_help() {
   const CommandExample& first = commands().front().spec.examples.front();
   text += fmt::format("  {}\n{}", first.command, wrapped(first.purpose, 6));
   text += "\nCommands\n";
+  std::size_t longest = 0;
+  for (const Command& command : commands()) longest = std::max(longest, command.spec.name.size());
   for (const Command& command : commands()) {
-    text += fmt::format("  {:<16}{}\n", command.spec.name, command.spec.summary);
+    text += fmt::format("  {:<{}}  {}\n", command.spec.name, longest, command.spec.summary);
   }
   text +=
       "\n`weir help simulate` explains a command. Most commands take --json.\n"
@@ -182,7 +184,9 @@ std::string reference_page() {
       "the command has it. Results go to standard output, progress and mistakes to standard "
       "error.\n\n"
       "Exit codes: 0 ok, 1 failure, 2 bad input, 3 refused or infeasible, 4 unavailable, 130\n"
-      "interrupted. When the input is bad, every mistake is named and nothing is written.\n\n";
+      "interrupted. When the input is bad, every mistake is named and nothing is written. A model "
+      "that\n"
+      "fits nowhere is 3 as the answer of `weir plan`, and 2 as a mistake of a job file.\n\n";
   for (const Command& command : commands()) text += reference_section(command.spec);
   text.pop_back();  // one newline at the end is enough
   return text;

@@ -47,6 +47,13 @@ TEST(CommandTable, DefaultsAreRightValues) {
   }
 }
 
+TEST(Help, ACommandAndItsSummaryAreApart) {
+  const std::string help = program_help();
+  for (const Command& command : commands())
+    EXPECT_NE(help.find("  " + command.spec.summary + "\n"), std::string::npos)
+        << command.spec.name;
+}
+
 TEST(Help, LinesFitATerminal) {
   for (const Command& command : commands()) {
     std::istringstream lines{command_help(command.spec)};

@@ -54,7 +54,12 @@ tl::unexpected<Error> unreadable(const Error& error, std::uint64_t line) {
 std::optional<report::JobStory::Throughput> throughput_of(const Json& job) {
   const auto curve = job.find("curve");
   if (curve == job.end() || !curve->is_object() || !curve->contains("rates")) return std::nullopt;
-  report::JobStory::Throughput made{text_in(*curve, "origin"), {}};
+  report::JobStory::Throughput made{text_in(*curve, "origin"), {}, {}};
+  if (const auto ran = curve->find("measured_on"); ran != curve->end() && ran->is_array()) {
+    for (const Json& gpus : *ran) {
+      if (gpus.is_number_integer()) made.measured_on.push_back(gpus.get<std::int32_t>());
+    }
+  }
   for (const auto& [gpus, rate] : curve->at("rates").items()) {
     if (!rate.is_number()) continue;
     made.rates.push_back({static_cast<std::int32_t>(std::strtol(gpus.c_str(), nullptr, 10)),

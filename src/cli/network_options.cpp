@@ -41,7 +41,7 @@ std::vector<std::string> placement_choices() {
   return names;
 }
 
-std::vector<GpuPool> pools_with_gpus(const Cluster& cluster) {
+std::vector<GpuPool> pools_on_a_fabric(const Cluster& cluster) {
   std::map<PoolIndex, GpuPool> pools;
   for (const Node& node : cluster.nodes) {
     if (node.gpu_count == 0) continue;
@@ -215,7 +215,7 @@ Result<std::vector<simulate::NetworkSetup>> read_networks(const OptionValues& op
   };
   const std::vector<std::string> placements = chosen_placements(options, fabrics);
   std::set<const NamedFabric*> used;
-  const std::vector<GpuPool> pools = pools_with_gpus(setup.cluster);
+  const std::vector<GpuPool> pools = pools_on_a_fabric(setup.cluster);
   for (const std::string& name : placements) {
     simulate::NetworkSetup network;
     network.placement = name;

@@ -33,7 +33,9 @@ constexpr double kUsPerMs = 1000;
 predict::ContentionCurves curves_of(const OverlapDocument& document) {
   std::map<std::string, std::vector<predict::MeasuredRate>> rows;
   for (const formats::ContentionRow& row : document.curves)
-    rows[row.kernel].push_back({static_cast<int>(row.ctas), row.target_gbps, row.gbps, row.rate});
+    rows[row.kernel].push_back({static_cast<int>(row.ctas), row.target_gbps, row.gbps, row.rate,
+                                row.is_kernel_first ? predict::CollectivePlace::between
+                                                    : predict::CollectivePlace::spread});
   predict::ContentionCurves curves;
   for (const auto& [kernel, measured] : rows)
     curves.emplace(kernel, predict::ContentionCurve{measured});
@@ -61,6 +63,7 @@ predict::OverlapStep step_of(const OverlapDocument& document,
                        .curve = row.curve,
                        .blocks = static_cast<int>(std::min(row.blocks, kMostBlocks)),
                        .blocks_per_sm = static_cast<int>(std::min(row.blocks_per_sm, kMostBlocks)),
+                       .cluster = static_cast<int>(row.cluster),
                        .memory_gbps = row.memory_gbps});
     if (row.sends) groups.push_back({kernels.size(), *row.sends});
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/run_testing.h"
 #include "formats/csv.h"
@@ -29,10 +30,11 @@ OverlapJson overlap_answer(const std::string& network, int gbps) {
 }
 
 // Steps that were measured, ms, by CTAs; of one network at one rate.
-std::map<int, double> measured_steps(const std::string& network, int gbps) {
+std::map<int, double> measured_steps(const std::string& network, int gbps,
+                                     const std::string& table_name = "h200_overlap_steps") {
   static constexpr std::array<formats::CsvColumn, 4> kColumns{
       {{"model", true, {}}, {"ctas", true, {}}, {"target_gbps", true, {}}, {"step_ms", true, {}}}};
-  formats::CsvTable table{*formats::InputFile::open(kMeasurements + "/h200_overlap_steps.csv.gz"),
+  formats::CsvTable table{*formats::InputFile::open(kMeasurements + "/" + table_name + ".csv.gz"),
                           kColumns};
   std::map<int, double> steps;
   while (table.next()) {
@@ -45,15 +47,6 @@ std::map<int, double> measured_steps(const std::string& network, int gbps) {
 const std::vector<std::string>& measured_networks() {
   static const std::vector<std::string> networks{"gpt2-medium", "bert-base", "resnet50", "vgg16"};
   return networks;
-}
-
-// Left out, with reasons in docs/models/overlap.md. VGG-16 with 64 CTAs at 200 GB/s: its clusters of 16 blocks find
-// no place then and wait for the collective's end, which the curves do not know (10.2 %). ResNet-50 with 4 CTAs at
-// 200 GB/s: 4 CTAs move 100 GB/s whatever the network gives, and the same setting was measured 8 % faster at 100
-// GB/s (8.01 %).
-bool is_known_miss(const std::string& network, int gbps, int ctas) {
-  return gbps == 200 &&
-         ((network == "vgg16" && ctas == 64) || (network == "resnet50" && ctas == 4));
 }
 
 TEST(PlanOverlapOnH200, PredictedStepsAreWithinEightPercentOfMeasuredOnes) {
@@ -72,7 +65,6 @@ TEST(PlanOverlapOnH200, PredictedStepsAreWithinEightPercentOfMeasuredOnes) {
         line += fmt::format(" {}: {:+.1f}", ctas, 100 * off);
         sum += std::abs(off);
         ++count;
-        if (is_known_miss(network, gbps, ctas)) continue;
         EXPECT_LE(std::abs(off), kAllowed) << network << " " << gbps << " GB/s " << ctas << " CTAs";
       }
       fmt::print("{}\n", line);
@@ -81,6 +73,66 @@ TEST(PlanOverlapOnH200, PredictedStepsAreWithinEightPercentOfMeasuredOnes) {
   fmt::print("mean of {}: {:.2f} %\n", count, 100 * sum / count);
   EXPECT_EQ(count, 84);
   EXPECT_LE(sum / count, 0.02);
+}
+
+// Another session, with a stand-in whose blocks had another speed: comparable where the network, not the blocks, set the pace.
+TEST(PlanOverlapOnH200, StepsOfAnotherSessionAreNearWhereTheNetworkSetsThePace) {
+  constexpr double kAllowed = 0.08;
+  constexpr int kBlockGbps = 17;  // of the slower stand-in, beside computing
+  double sum = 0;
+  int count = 0;
+  int near_of_all = 0;
+  for (const std::string& network : measured_networks()) {
+    for (const int gbps : {50, 100, 200}) {
+      const auto measured = measured_steps(network, gbps, "h200_overlap_steps_again");
+      ASSERT_EQ(measured.size(), 7U);
+      std::string line = fmt::format("{} at {} GB/s, another session:", network, gbps);
+      const auto answer = overlap_answer(network, gbps);
+      for (const auto& row : answer["uniform"]) {
+        const int ctas = row["ctas"].get<int>();
+        const double off = row["step_ms"].get<double>() / measured.at(ctas) - 1;
+        line += fmt::format(" {}: {:+.1f}", ctas, 100 * off);
+        near_of_all += std::abs(off) <= kAllowed ? 1 : 0;
+        if (ctas * kBlockGbps < gbps) continue;
+        EXPECT_LE(std::abs(off), kAllowed) << network << " " << gbps << " GB/s " << ctas << " CTAs";
+        sum += std::abs(off);
+        ++count;
+      }
+      fmt::print("{}\n", line);
+    }
+  }
+  fmt::print("mean of {}: {:.2f} %; of all, {} are within 8 %\n", count, 100 * sum / count,
+             near_of_all);
+  EXPECT_EQ(count, 48);
+}
+
+// Why the stand-in loads through shared memory (docs/models/overlap.md).
+TEST(PlanOverlapOnH200, TheStandInIsAsFastWhateverKernelItCameUpon) {
+  static constexpr std::array<formats::CsvColumn, 3> kColumns{
+      {{"variant", true, {}}, {"kernel", true, {}}, {"gbps", true, {}}}};
+  formats::CsvTable table{*formats::InputFile::open(kMeasurements + "/h200_overlap_landing.csv.gz"),
+                          kColumns};
+  constexpr double kSlow = 22;  // between the two speeds of loads into registers
+  int slow = 0;
+  int shared = 0;
+  std::set<std::string> slow_beside;
+  while (table.next()) {
+    const double gbps = std::stod(std::string{table.cell(2)});
+    if (table.cell(0) == "shared") {
+      EXPECT_THAT(gbps, AllOf(testing::Ge(20.0), testing::Le(21.2)));
+      ++shared;
+    } else if (gbps < kSlow) {
+      EXPECT_LE(gbps, 19.3);
+      slow_beside.emplace(table.cell(1));
+      ++slow;
+    } else {
+      EXPECT_GE(gbps, 24.0);
+    }
+  }
+  EXPECT_EQ(shared, 270);
+  EXPECT_EQ(slow, 45);
+  EXPECT_THAT(slow_beside,
+              testing::ElementsAre("attention cudnn bwd", "conv dgrad 3x3", "gemm dgrad"));
 }
 
 TEST(PlanOverlapOnH200, TheChosenSettingIsWithinTwoPercentOfTheBestMeasured) {
@@ -110,9 +162,9 @@ TEST(PlanOverlapOnH200, TheExamplesCurvesAreThoseThatWereMeasured) {
 TEST(PlanOverlap, TellsTheStepForEveryNumberAndTheTimeLineBeforeAndAfter) {
   const Ran ran = weir({"plan", "--overlap", kOverlapExamples + "/vgg16.yaml"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("VGG-16, batch 64: 11.73 ms of computing"),
-                             HasSubstr("4 CTAs instead of 32"), HasSubstr("Before, 32 CTAs"),
-                             HasSubstr("After, 4 CTAs"), HasSubstr("NCCL_MAX_CTAS=4")));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("VGG-16, batch 64: 11.71 ms of computing"),
+                             HasSubstr("8 CTAs instead of 32"), HasSubstr("Before, 32 CTAs"),
+                             HasSubstr("After, 8 CTAs"), HasSubstr("NCCL_MAX_CTAS=8")));
 }
 
 TEST(PlanOverlap, SaysWhereThereIsNoGain) {
@@ -175,6 +227,41 @@ TEST_F(PlanOverlapFiles, AFileWithMistakesTellsThemAll) {
   for (const char* part :
        {"hosts", "sms", "memory", "rate", "choices", "default", "us", "curve", "sends"})
     EXPECT_THAT(ran.err, HasSubstr(part));
+}
+
+TEST_F(PlanOverlapFiles, ClustersStandStillBesideACollectiveThatWasThereFirst) {
+  const std::string file = write_step("curves: curves.csv\n");
+  folder_.write("kernels.csv",
+                "us,curve,cluster,sends\n1000,plain,,28000000\n500,plain,1,\n1000,conv,16,\n");
+  folder_.write("curves.csv",
+                "kernel,ctas,target_gbps,gbps,rate,first\nplain,8,0,40,1,\nconv,8,0,40,0.001,"
+                "collective\nconv,8,0,40,0.9,kernel\n");
+  const auto step_with_8 = [&] {
+    const Ran ran = weir({"plan", "--overlap", file, "--json", "--rate", "40GB/s"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return OverlapJson::parse(ran.out)["uniform"][1]["step_ms"].get<double>();
+  };
+  // 56 us of latency, then 49 MB on the wire at 40 GB/s: 1.281 ms; the clusters begin after it.
+  EXPECT_NEAR(step_with_8(), 1 + 1.281 + 1, 1e-3);
+  // Nothing plain between: the clusters are there when it comes.
+  folder_.write("kernels.csv",
+                "us,curve,cluster,sends\n1000,plain,,28000000\n1000,conv,16,\n500,plain,1,\n");
+  EXPECT_NEAR(step_with_8(), 1 + 1 / 0.9 + 0.5, 1e-3);
+}
+
+TEST_F(PlanOverlapFiles, MistakesInCurvesAndClustersAreNamed) {
+  const std::string file = write_step("curves: curves.csv\n");
+  folder_.write("curves.csv", "kernel,ctas,target_gbps,gbps,rate,first\nplain,8,0,40,1,nobody\n");
+  const Ran curves = weir({"plan", "--overlap", file});
+  EXPECT_EQ(curves.exit_code, 2);
+  EXPECT_THAT(curves.err, AllOf(HasSubstr("curves.csv:2"), HasSubstr("first"), HasSubstr("nobody"),
+                                HasSubstr("collective or kernel")));
+  folder_.write("curves.csv", "kernel,ctas,target_gbps,gbps,rate\nplain,8,0,40,1\n");
+  folder_.write("kernels.csv", "us,sends,cluster\n1,5,0\n1,,many\n");
+  const Ran kernels = weir({"plan", "--overlap", file});
+  EXPECT_EQ(kernels.exit_code, 2);
+  EXPECT_THAT(kernels.err, AllOf(HasSubstr("kernels.csv:2"), HasSubstr("kernels.csv:3"),
+                                 HasSubstr("cluster"), HasSubstr("many")));
 }
 
 TEST_F(PlanOverlapFiles, NothingSentIsAMistake) {

@@ -180,7 +180,8 @@ std::vector<OptionSpec> search_options() {
                "there is no time limit unless --budget is given, too."},
       {.name = "out",
        .type = OptionType::file,
-       .help = "Write the plan to this JSON file, for `weir predict --plan`.",
+       .help = "Write the plan to this JSON file; that of a profiled model is for `weir predict "
+               "--plan`.",
        .in_recipe = false},
       {.name = "explain",
        .type = OptionType::flag,
@@ -248,16 +249,23 @@ CommandSpec predict_spec() {
           "much memory each stage needs. The plan is weir's own (`weir plan --out`) or one of the "
           "Aceso artifact. What the file says about model, cluster and cost model holds unless an "
           "option says otherwise. Without a cluster: one node for up to 8 GPUs, otherwise nodes of "
-          "8. With --gpu instead of a plan: an iteration of a known network on one GPU, kernel by "
-          "kernel (PyTorch eager, bf16 autocast, fused AdamW).",
+          "8. With --gpu instead of a plan: an iteration on one GPU, kernel by kernel, of a known "
+          "network, of a decoder by its config.json, or of any network that was traced (PyTorch "
+          "eager, bf16 autocast, fused AdamW).",
       .options = {{.name = "plan",
                    .type = OptionType::file,
-                   .help = "The plan, a JSON file. Or give --gpu."}},
+                   .help =
+                       "The plan of a profiled model (`weir plan --model ... --out`), a JSON file. "
+                       "Or give --gpu."}},
       .examples = {{"weir predict --plan plan.json", "How long would an iteration take?"},
                    {"weir predict --plan plan.json --cost-model published --json",
                     "By the published cost model, for a program."},
                    {"weir predict --model resnet50 --gpu h200 --batch 64",
-                    "Where does the time of an iteration go on one GPU?"}}};
+                    "Where does the time of an iteration go on one GPU?"},
+                   {"weir predict --model-config config.json --gpu h200 --batch 4 --sequence 2048",
+                    "The same of a decoder that weir does not know by name."},
+                   {"weir predict --ops ops.json --gpu h200",
+                    "Of a network that tools/collect/trace_model.py traced."}}};
   append(spec.options, iteration_options());
   append(spec.options, model_options());
   append(spec.options, {node_count_option(), gpus_option(), memory_option(), cost_model_option(),

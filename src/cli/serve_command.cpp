@@ -14,6 +14,8 @@
 #include <sstream>
 #include <thread>
 
+#include "cli/curve_planner.h"
+#include "cli/gpu_file.h"
 #include "cli/live_log_header.h"
 #include "cli/serve_common.h"
 #include "cli/serve_doors.h"
@@ -304,6 +306,8 @@ CommandSpec serve_spec() {
             .help =
                 "How fast known models train on 1, 2, 4, ... GPUs, for jobs that do not say: as "
                 "for `weir simulate`."},
+           gpu_file_option("Types of GPU that weir does not know (YAML), for jobs whose model is "
+                           "planned."),
            {.name = "rescale",
             .type = OptionType::text,
             .unit = "duration",
@@ -409,6 +413,13 @@ Result<void> serve_command(const OptionValues& options, Console& console) {
     if (!curves) return tl::unexpected<Error>(std::move(curves.error()));
     config.curves = std::move(*curves);
   }
+  auto gpu_types = read_gpu_file(options);
+  if (!gpu_types) return tl::unexpected<Error>(std::move(gpu_types.error()));
+  for (const PoolGpus& pool : pools_with_gpus(config.cluster)) {
+    if (const auto note = note_on_choice(pool.gpu, gpu_types->catalogue))
+      console.err << "note: for models that are planned, " << *note << "\n";
+  }
+  config.planner = curve_planner(std::move(gpu_types->catalogue));
   config.tenant_users = std::move(*users);
   config.rescale_cost = {durations->rescale, durations->rescale_per_doubling};
   config.margin_permille = static_cast<std::int32_t>(options.integer("margin")) * 10;

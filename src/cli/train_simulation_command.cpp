@@ -8,8 +8,10 @@
 #include <array>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <utility>
 
+#include "cli/curve_planner.h"
 #include "cli/energy_options.h"
 #include "cli/network_options.h"
 #include "cli/output_files.h"
@@ -120,7 +122,7 @@ Diagnostics check_training_options(const OptionValues& options) {
   } else {
     needs("jobs", "the training jobs to play, a CSV trace or a YAML file");
     needs("cluster", "the cluster for --jobs: 16x4xT4, or a cluster file");
-    needs("curves", "the throughput of the models in --jobs: a folder of tables or a JSON file");
+    check_need_of_curves(options, mistakes);
   }
   check_training_rules(options, mistakes);
   check_training_policies(options, mistakes);
@@ -177,6 +179,15 @@ std::string truth_text(const TrainingSetup& setup,
   return text;
 }
 
+std::vector<std::string> all_planned_models(const TrainingSetup& setup) {
+  std::set<std::string> models;
+  for (const TrainingWorkload& workload : setup.workloads) {
+    const auto planned = planned_models(setup.curves, workload);
+    models.insert(planned.begin(), planned.end());
+  }
+  return {models.begin(), models.end()};
+}
+
 report::ReportHeader report_header(const OptionValues& options, const TrainingSetup& setup) {
   report::ReportHeader header{training_recipe(options), std::string{kVersion}, {}};
   const auto fact = [&](const char* name, auto value) {
@@ -187,6 +198,8 @@ report::ReportHeader report_header(const OptionValues& options, const TrainingSe
   fact("traces", setup.workloads.size());
   fact("policies", chosen_training_policies(options).size());
   fact("slot", options.text("slot"));
+  if (const auto planned = all_planned_models(setup); !planned.empty())
+    fact("planned, not measured", fmt::format("{}", fmt::join(planned, ", ")));
   return header;
 }
 
@@ -213,7 +226,7 @@ std::string report_of(const OptionValues& options, const TrainingSetup& setup,
   return report::training_report(report_header(options, setup), runs, shown);
 }
 
-Result<std::string> text_of(const OptionValues& options,
+Result<std::string> text_of(const OptionValues& options, const TrainingSetup& setup,
                             const std::vector<report::TrainingSummary>& summaries,
                             const EnergyInput& energy) {
   if (options.flag("json")) return report::training_json(summaries);
@@ -232,16 +245,22 @@ Result<std::string> text_of(const OptionValues& options,
   if (!networks.empty()) text += report::network_legend();
   if (!energy.by_workload.empty()) text += report::energy_legend();
   for (const std::string& note : energy.notes) text += fmt::format("Note: {}.\n", note);
+  text += note_on_planned(all_planned_models(setup));
   if (!tenants.empty()) text += report::tenant_legend();
   return text + "\n" + training_recipe(options) + "\n";
 }
 
 // Files first, then standard output: a reader that closes the pipe early does not cost the files.
 Result<void> publish(const OptionValues& options, const TrainingSetup& setup,
+                     const simulate::TrainingSweepConfig& config,
                      const std::vector<simulate::TrainingSweepRun>& runs, const EnergyInput& energy,
                      Recordings& recordings, Console& console) {
-  const std::vector<report::TrainingSummary> summaries = report::summarise(runs);
-  const auto text = text_of(options, summaries, energy);
+  std::vector<report::TrainingSummary> summaries = report::summarise(runs);
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    summaries[i].planned_models =
+        planned_models(setup.curves, setup.workloads[simulate::place_of(config, i).workload]);
+  }
+  const auto text = text_of(options, setup, summaries, energy);
   if (!text) return tl::unexpected(text.error());
   std::vector<OutputFile> files;
   if (options.has("csv")) files.push_back({options.text("csv"), report::training_csv(summaries)});
@@ -253,6 +272,7 @@ Result<void> publish(const OptionValues& options, const TrainingSetup& setup,
   if (auto written = write_files(files); !written) return written;
   console.out << *text;
   if (!options.flag("json")) console.out << truth_text(setup, runs);
+  for (const std::string& note : setup.notes) console.err << "note: " << note << "\n";
   for (const OutputFile& file : files) console.err << "wrote " << file.path.string() << "\n";
   return {};
 }
@@ -299,13 +319,14 @@ Result<void> train_simulation_command(const OptionValues& options, Console& cons
   config.networks = std::move(*networks);
   Recordings recordings;
   if (options.has("log"))
-    recordings.logs.emplace(
-        *setup, config, options.text("log"),
-        setup->history ? setup->history->header.curves : options.text("curves"));
+    recordings.logs.emplace(*setup, config, options.text("log"),
+                            setup->history          ? setup->history->header.curves
+                            : options.has("curves") ? options.text("curves")
+                                                    : "");
   if (options.has("report")) recordings.first_run.emplace();
   recordings.listen_to(config);
   const auto runs = sweep(*setup, config, console);
-  return publish(options, *setup, runs, *energy, recordings, console);
+  return publish(options, *setup, config, runs, *energy, recordings, console);
 }
 
 }  // namespace weir::cli

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "cli/gpu_file.h"
 #include "domain/nearest_name.h"
 #include "formats/quantity_text.h"
 #include "formats/reserve_text.h"
@@ -71,7 +72,11 @@ std::vector<OptionSpec> training_input_options() {
       {.name = "curves",
        .type = OptionType::file,
        .help = "How fast the models of --jobs train on 1, 2, 4, ... GPUs: a folder with a table "
-               "for each model (CSV), or Gavel's throughputs (JSON)."},
+               "for each model (CSV), or Gavel's throughputs (JSON). Not needed for models that "
+               "are planned (model: {config: FILE, batch: N})."},
+      gpu_file_option(
+          "Types of GPU of --cluster that weir does not know (YAML), for models that are "
+          "planned."),
       {.name = "from-log",
        .type = OptionType::file,
        .help =

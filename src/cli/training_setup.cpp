@@ -8,8 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "cli/curve_planner.h"
+#include "cli/gpu_file.h"
 #include "formats/cluster_shorthand.h"
 #include "formats/curves.h"
+#include "formats/models_of_jobs.h"
 #include "formats/training_inputs.h"
 
 namespace weir::cli {
@@ -20,23 +23,10 @@ namespace fs = std::filesystem;
 // What a cluster shorthand calls GPUs whose model it does not say.
 constexpr std::string_view kUnnamedModel = "GPU";
 
-struct GpuPool {
-  PoolIndex pool;
-  std::string model;
-};
-
-// The pools that have GPUs, in the cluster's order, with the model of their first node.
-std::vector<GpuPool> gpu_pools(const Cluster& cluster) {
-  std::vector<GpuPool> pools;
-  for (std::uint32_t i = 0; i < cluster.pools.size(); ++i) {
-    const auto node =
-        std::find_if(cluster.nodes.begin(), cluster.nodes.end(), [&](const Node& candidate) {
-          return candidate.pool.value == i && candidate.gpu_count > 0;
-        });
-    if (node != cluster.nodes.end())
-      pools.push_back({PoolIndex{i}, std::string{cluster.models.name(node->model)}});
-  }
-  return pools;
+std::vector<CurveBook> no_curves(const Cluster& cluster) {
+  std::vector<CurveBook> books;
+  for (const PoolGpus& pool : pools_with_gpus(cluster)) books.push_back({pool.gpu, {}});
+  return books;
 }
 
 // A job may run where any pool has a curve for it.
@@ -49,11 +39,12 @@ CurveBook all_of(const std::vector<CurveBook>& books) {
 }  // namespace
 
 Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const Cluster& cluster) {
-  const std::vector<GpuPool> pools = gpu_pools(cluster);
+  if (path.empty()) return no_curves(cluster);
+  const std::vector<PoolGpus> pools = pools_with_gpus(cluster);
   std::vector<std::string> models;
-  for (const GpuPool& pool : pools) {
-    if (std::find(models.begin(), models.end(), pool.model) == models.end())
-      models.push_back(pool.model);
+  for (const PoolGpus& pool : pools) {
+    if (std::find(models.begin(), models.end(), pool.gpu) == models.end())
+      models.push_back(pool.gpu);
   }
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
@@ -63,9 +54,9 @@ Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const C
         fmt::format("curves of all of {}: a JSON file with each kind", fmt::join(models, ", "))});
   }
   std::vector<CurveBook> books;
-  for (const GpuPool& pool : pools) {
-    const bool needs_name = !is_folder && pool.model != kUnnamedModel;
-    auto book = formats::read_curves(path, needs_name ? std::optional{pool.model} : std::nullopt);
+  for (const PoolGpus& pool : pools) {
+    const bool needs_name = !is_folder && pool.gpu != kUnnamedModel;
+    auto book = formats::read_curves(path, needs_name ? std::optional{pool.gpu} : std::nullopt);
     if (!book) return tl::unexpected(std::move(book.error()));
     books.push_back(std::move(*book));
   }
@@ -74,7 +65,7 @@ Result<std::vector<CurveBook>> read_pool_curves(const std::string& path, const C
 
 std::vector<fs::path> training_input_paths(const OptionValues& options) {
   std::vector<fs::path> paths;
-  for (const char* option : {"cluster", "curves", "from-log", "tenants"}) {
+  for (const char* option : {"cluster", "curves", "from-log", "tenants", "gpu-file"}) {
     if (options.has(option)) paths.emplace_back(options.text(option));
   }
   if (options.has("jobs"))
@@ -89,8 +80,29 @@ Result<Cluster> read_training_cluster(const std::string& text) {
 }
 
 Result<TrainingWorkload> read_training_jobs(const std::string& file,
-                                            const std::vector<CurveBook>& curves) {
-  return formats::read_training(file, all_of(curves));
+                                            const std::vector<CurveBook>& curves,
+                                            const formats::PlanForJobs& plan) {
+  return formats::read_training(file, all_of(curves), plan);
+}
+
+void check_need_of_curves(const OptionValues& options, Diagnostics& mistakes) {
+  if (options.has("curves")) return;
+  bool has_planned = false;
+  bool has_mistakes = false;
+  if (options.has("jobs")) {
+    for (const std::string& file : options.texts("jobs")) {
+      const auto models = formats::models_of_jobs(file);
+      if (!models) mistakes.append(models.error().details);
+      has_mistakes = has_mistakes || !models;
+      has_planned = has_planned || (models && *models == formats::ModelsOfJobs::planned);
+    }
+  }
+  if (has_planned || has_mistakes) return;
+  mistakes.add({{},
+                0,
+                "--curves",
+                {},
+                "the throughput of the models in --jobs: a folder of tables or a JSON file"});
 }
 
 Result<TrainingSetup> read_training_setup(const OptionValues& options) {
@@ -98,7 +110,7 @@ Result<TrainingSetup> read_training_setup(const OptionValues& options) {
     auto history = simulate::read_live_history(options.text("from-log"));
     if (!history) return tl::unexpected(std::move(history.error()));
     TrainingSetup live{
-        history->cluster, history->curves, {history->workload}, {options.text("from-log")}, {}};
+        history->cluster, history->curves, {history->workload}, {options.text("from-log")}, {}, {}};
     live.history = std::move(*history);
     return live;
   }
@@ -110,11 +122,16 @@ Result<TrainingSetup> read_training_setup(const OptionValues& options) {
   };
   auto cluster = read_training_cluster(options.text("cluster"));
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
-  auto curves = read_pool_curves(options.text("curves"), *cluster);
+  auto curves =
+      read_pool_curves(options.has("curves") ? options.text("curves") : std::string{}, *cluster);
   if (!curves) return tl::unexpected(std::move(curves.error()));
-  TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}, {}};
+  TrainingSetup setup{std::move(*cluster), std::move(*curves), {}, {}, {}, {}};
+  const auto gpus = read_gpu_file(options);
+  if (!gpus) return tl::unexpected(gpus.error());
+  const std::vector<CurveBook> tables = setup.curves;
+  const auto plan = plan_into(setup.cluster, setup.curves, gpus->catalogue, setup.notes);
   for (const std::string& file : options.texts("jobs")) {
-    auto workload = read_training_jobs(file, setup.curves);
+    auto workload = read_training_jobs(file, tables, plan);
     if (!workload) {
       keep(std::move(workload.error()));
       continue;

@@ -2,14 +2,18 @@
 #include "cli/transformer_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <set>
 #include <utility>
 
-#include "cli/output_files.h"
+#include "cli/transformer_curve_command.h"
+#include "cli/transformer_output.h"
 #include "cli/transformer_setup.h"
 #include "formats/json_text.h"
 #include "formats/rounded_number.h"
@@ -22,15 +26,11 @@
 namespace weir::cli {
 namespace {
 
-using plan::TransformerChoice;
 using plan::TransformerRequest;
 
 constexpr std::size_t kRunnerUps = 4;
-
-Error no_plan_error(const TransformerRequest& request) {
-  plan::NoTransformerPlan why = plan::why_no_plan(request);
-  return {why.is_memory ? ErrorCode::infeasible : ErrorCode::bad_input, std::move(why.reasons)};
-}
+constexpr std::size_t kSearched = 1 + 3 * kRunnerUps;  // some of them say the same
+constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
 // With fewer GPUs an iteration takes longer and may cost less.
 TransformerRequest cheapest_size(const TransformerRequest& request, int gpus_per_node) {
@@ -59,39 +59,108 @@ std::string answer_text(const OptionValues& options, const report::TransformerVi
   return text + options.recipe() + "\n";
 }
 
-Result<void> publish(const OptionValues& options, std::string text, std::string file,
-                     Console& console) {
-  std::vector<OutputFile> files;
-  if (options.has("out")) files.push_back({options.text("out"), std::move(file)});
-  if (auto written = write_files(files); !written) return written;
-  console.out << text;
-  for (const OutputFile& written : files) console.err << "wrote " << written.path.string() << "\n";
-  return {};
+// The best plan that some trainer can run, where this one's is another.
+std::optional<plan::TransformerChoice> better_elsewhere(const report::TransformerView& view) {
+  TransformerRequest any_trainer = view.request;
+  any_trainer.can_run = nullptr;
+  auto answer = plan::search_transformer(any_trainer);
+  const bool is_better =
+      !answer.best.empty() && answer.best.front().time.iteration < view.chosen().time.iteration;
+  if (!is_better) return std::nullopt;
+  return std::move(answer.best.front());
 }
 
-Result<void> export_chosen(const OptionValues& options, const report::TransformerView& view,
-                           Console& console) {
-  const int gpus_per_node = std::min(view.gpus_per_node, view.request.gpus);
-  auto text =
-      report::export_plan(report::export_target(options.text("export")),
-                          {view.request.task, view.chosen().plan, view.nodes(), gpus_per_node});
+// What the plan is worth, beside its export: comments in most shells and files.
+std::vector<std::string> export_comments(const std::string& target,
+                                         const report::TransformerView& view,
+                                         const std::optional<plan::TransformerChoice>& better) {
+  const auto ms = [](const plan::TransformerChoice& choice) {
+    return report::with_commas(choice.time.iteration * 1000, 1);
+  };
+  std::vector<std::string> lines{
+      report::model_words(view.title, view.request.task),
+      fmt::format("{}: {} ms an iteration, {:.1f} GiB", report::plan_words(view.chosen().plan),
+                  ms(view.chosen()), view.chosen().memory.needed / kGibibyte)};
+  if (better) {
+    const auto missing =
+        report::beyond(report::export_target(target), view.request.task.model, better->plan);
+    lines.push_back(fmt::format(
+        "{:.3f} times as long as the best plan, {}: {} ms. {} has no word for {}",
+        view.chosen().time.iteration / better->time.iteration, report::plan_words(better->plan),
+        ms(*better), target, fmt::join(missing, ", ")));
+  }
+  return lines;
+}
+
+Result<void> export_chosen(const OptionValues& options, const TransformerSetup& setup,
+                           const report::TransformerView& view, Console& console) {
+  const std::string& target = options.text("export");
+  const report::ExportedPlan exported{view.request.task, view.chosen().plan, view.nodes(),
+                                      std::min(view.gpus_per_node, view.request.gpus), setup.style};
+  auto text = report::export_plan(report::export_target(target), exported);
   if (!text) return tl::unexpected(text.error());
-  console.err << "# " << report::plan_words(view.chosen().plan) << "\n";
-  return publish(options, *text, *text, console);
+  const auto notes = report::export_notes(report::export_target(target), exported);
+  const auto better = better_elsewhere(view);
+  for (const std::string& line : export_comments(target, view, better))
+    console.err << "# " << line << "\n";
+  for (const std::string& note : notes) console.err << "# note: " << note << "\n";
+  if (!options.flag("json")) return publish(options, *text, *text, console);
+  nlohmann::ordered_json json = report::transformer_answer_json(view);
+  // Nothing else was asked for.
+  json.erase("attention");
+  json.erase("other_degrees");
+  json["times_the_best"] =
+      better ? formats::thousandths(view.chosen().time.iteration / better->time.iteration) : 1;
+  json["export"] = {{"target", target}, {"text", *text}, {"notes", notes}};
+  auto printed = formats::json_text(json, formats::JsonLayout::compact);
+  if (!printed) return tl::unexpected(printed.error());
+  return publish(options, *printed + "\n", *text, console);
 }
 
-Result<void> plan_transformer(const OptionValues& options, TransformerSetup setup,
+// Tensor cores want whole tiles. Only measured kernels know what a ragged edge costs.
+void note_ragged_vocabulary(report::TransformerView& view) {
+  constexpr std::int64_t kWhole = 128;
+  constexpr double kWorthNoting = 0.99;
+  predict::TransformerTask padded = view.request.task;
+  std::int64_t& vocab = padded.model.vocab;
+  if (!padded.compute || vocab % (kWhole / 2) == 0) return;
+  vocab += kWhole - vocab % kWhole;
+  const double now = view.chosen().time.iteration;
+  const double then = predict::transformer_time(padded, view.chosen().plan).iteration;
+  if (then > kWorthNoting * now) return;
+  view.notes.push_back(fmt::format(
+      "a vocabulary of {} instead of {}, a multiple of {}, would make an iteration {} ms long "
+      "instead of {}: pad it",
+      vocab, view.request.task.model.vocab, kWhole, report::with_commas(then * 1000, 1),
+      report::with_commas(now * 1000, 1)));
+}
+
+// Of plans with the same words, the first: the others differ in what no word names.
+void drop_same_words(plan::TransformerAnswer& answer) {
+  std::set<std::string> seen;
+  std::erase_if(answer.best, [&](const plan::TransformerChoice& choice) {
+    return !seen.insert(report::plan_words(choice.plan)).second;
+  });
+  if (answer.best.size() > 1 + kRunnerUps) answer.best.resize(1 + kRunnerUps);
+}
+
+Result<void> plan_transformer(const OptionValues& options, const TransformerSetup& setup,
                               Console& console) {
   const auto start = std::chrono::steady_clock::now();
   report::TransformerView view;
+  view.title = setup.title;
+  view.notes = setup.notes;
   view.gpus_per_node = setup.gpus_per_node;
   view.price_per_hour = setup.price_per_hour;
   view.request = options.text("objective") == "cost"
                      ? cheapest_size(setup.request, setup.gpus_per_node)
                      : plan::on_gpus(setup.request, setup.request.gpus);
-  view.answer = plan::search_transformer(view.request, 1 + kRunnerUps);
-  if (view.answer.best.empty()) return tl::unexpected(no_plan_error(view.request));
-  if (options.has("export")) return export_chosen(options, view, console);
+  view.answer = plan::search_transformer(view.request, kSearched);
+  if (view.answer.best.empty()) return tl::unexpected(no_plan_error(options, view.request));
+  drop_same_words(view.answer);
+  note_ragged_vocabulary(view);
+  for (const std::string& note : view.notes) console.err << "note: " << note << "\n";
+  if (options.has("export")) return export_chosen(options, setup, view, console);
   view.families = plan::attention_families(view.request);
   view.others = plan::other_degrees(view.request, view.chosen().plan);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
@@ -108,92 +177,13 @@ Result<void> plan_transformer(const OptionValues& options, TransformerSetup setu
   return publish(options, *text + "\n", std::move(*file), console);
 }
 
-struct CurveEntry {
-  int gpus = 0;
-  std::optional<TransformerChoice> best;
-};
-
-// A part of a node, or whole nodes.
-bool is_usual_size(int gpus, int gpus_per_node) {
-  return gpus <= gpus_per_node ? gpus_per_node % gpus == 0 : gpus % gpus_per_node == 0;
-}
-
-std::string curve_text(const OptionValues& options, const std::vector<CurveEntry>& curve) {
-  report::Table table{
-      "Planned curve",
-      {{"GPUs"}, {"iterations/s"}, {"times one"}, {"GiB"}, {"plan", report::Align::left}},
-      {}};
-  double one = 0;
-  for (const CurveEntry& entry : curve) {
-    if (!entry.best) {
-      table.rows.push_back({std::to_string(entry.gpus), "-", "-", "-", "no plan fits"});
-      continue;
-    }
-    const double rate = 1 / entry.best->time.iteration;
-    if (one == 0) one = rate;
-    table.rows.push_back({std::to_string(entry.gpus), fmt::format("{:.6f}", rate),
-                          fmt::format("{:.2f}", rate / one),
-                          fmt::format("{:.1f}", entry.best->memory.needed / 1073741824.0),
-                          report::plan_words(entry.best->plan)});
-  }
-  return report::to_text(table) + "\n" + options.recipe() + "\n";
-}
-
-// As formats/throughput_table.h has it.
-std::string throughput_csv(const std::vector<CurveEntry>& curve, std::int64_t batch) {
-  std::string sizes = "global_batch_size";
-  std::string rates = std::to_string(batch);
-  for (const CurveEntry& entry : curve) {
-    sizes += fmt::format(",{}", entry.gpus);
-    rates += entry.best ? fmt::format(",{:.6f}", 1 / entry.best->time.iteration) : ",";
-  }
-  return sizes + "\n" + rates + "\n";
-}
-
-Result<void> plan_curve(const OptionValues& options, const TransformerSetup& setup,
-                        Console& console) {
-  std::vector<CurveEntry> curve;
-  auto json = nlohmann::ordered_json::array();
-  for (const std::int64_t gpus : options.integers("curve")) {
-    const int size = static_cast<int>(gpus);
-    if (!is_usual_size(size, setup.gpus_per_node)) continue;
-    auto answer = plan::search_transformer(plan::on_gpus(setup.request, size));
-    CurveEntry entry{size, std::nullopt};
-    if (!answer.best.empty()) entry.best = std::move(answer.best.front());
-    nlohmann::ordered_json point{{"gpus", size}};
-    if (entry.best) point["iterations_per_s"] = 1 / entry.best->time.iteration;
-    json.push_back(std::move(point));
-    curve.push_back(std::move(entry));
-  }
-  const bool is_empty = std::none_of(
-      curve.begin(), curve.end(), [](const CurveEntry& entry) { return entry.best.has_value(); });
-  if (curve.empty()) {
-    return bad_input({{},
-                      0,
-                      "--curve",
-                      options.recipe(),
-                      fmt::format("a size that is a part of a node of {} GPUs, or whole nodes",
-                                  setup.gpus_per_node)});
-  }
-  if (is_empty)
-    return tl::unexpected(no_plan_error(plan::on_gpus(setup.request, curve.back().gpus)));
-  std::string file = throughput_csv(curve, setup.request.task.batch);
-  if (!options.flag("json"))
-    return publish(options, curve_text(options, curve), std::move(file), console);
-  auto text = formats::json_text(
-      {{"origin", "planned"}, {"batch", setup.request.task.batch}, {"curve", json}},
-      formats::JsonLayout::compact);
-  if (!text) return tl::unexpected(text.error());
-  return publish(options, *text + "\n", std::move(file), console);
-}
-
 }  // namespace
 
 Result<void> transformer_command(const OptionValues& options, Console& console) {
   auto setup = read_transformer_setup(options);
   if (!setup) return tl::unexpected(setup.error());
-  return options.has("curve") ? plan_curve(options, *setup, console)
-                              : plan_transformer(options, std::move(*setup), console);
+  return options.has("curve") ? plan_transformer_curve(options, *setup, console)
+                              : plan_transformer(options, *setup, console);
 }
 
 }  // namespace weir::cli

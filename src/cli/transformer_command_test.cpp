@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "cli/run_testing.h"
 #include "formats/curves.h"
@@ -98,6 +102,217 @@ TEST(TransformerCommand, RefusesArchitecturesItDoesNotKnow) {
                              HasSubstr("--gpu is \"X9\", expected one of V100-16G")));
 }
 
+TEST(TransformerCommand, NamesTheTypesThatAShortNameMayMean) {
+  EXPECT_EQ(plan_model({"--gpu", "a100"}).err,
+            "--gpu is \"a100\", expected A100-40G or A100-80G\n");
+  EXPECT_EQ(plan_model({"--gpu", "h100"}).exit_code, 0);
+}
+
+TEST(TransformerCommand, NamesWhatTheTrainerHasNoWordFor) {
+  Ran ran =
+      plan_model({"--nodes", "2", "--batch", "64", "--export", "megatron"}, "mixtral-8x7b.json");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(
+      ran.err,
+      AllOf(HasSubstr("--export is \"megatron\", expected another target: it has no "
+                      "word for"),
+            HasSubstr("experts without expert parallelism\n"), testing::Not(HasSubstr("--batch"))));
+  ran = plan_model({"--nodes", "2", "--batch", "64", "--export", "deepspeed", "--pin", "tp=2"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--pin is \"tp=2\", expected tp= one of 1"),
+                             HasSubstr("it has no word for tensor parallelism\n")));
+}
+
+TEST(TransformerCommand, NamesASequenceThatGpusCanShare) {
+  const Ran ran =
+      plan_model({"--sequence", "1000001", "--nodes", "8", "--batch", "1"}, "llama2-7b.json");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("or --sequence 1000064, which 64 GPUs can share"));
+  EXPECT_EQ(plan_model({"--sequence", "1000064", "--nodes", "8", "--batch", "1"}, "llama2-7b.json")
+                .exit_code,
+            0);
+}
+
+nlohmann::json plan_json(PlanWords words, const std::string& model = "llama2-7b-gqa.json") {
+  words.emplace_back("--json");
+  const Ran ran = plan_model(words, model);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return ran.exit_code == 0 ? nlohmann::json::parse(ran.out) : nlohmann::json{};
+}
+
+TEST(TransformerCommand, TakesTheSequenceOfTheConfigUpTo4096) {
+  EXPECT_EQ(plan_json({"--batch", "8"}, "gpt2-small.json")["sequence"], 1024);
+  EXPECT_EQ(plan_json({"--batch", "8"}, "qwen2-7b.json")["sequence"], 4096);
+  EXPECT_EQ(plan_json({"--batch", "8", "--sequence", "512"}, "gpt2-small.json")["sequence"], 512);
+  const Ran dims =
+      weir({"plan", "--dims", "layers=2,hidden=64,heads=4,vocab=100", "--batch", "8", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(dims.out)["sequence"], 4096);
+  const Ran exported = plan_model({"--batch", "8", "--export", "megatron"}, "gpt2-small.json");
+  EXPECT_THAT(exported.out, HasSubstr("--seq-length 1024\n"));
+  EXPECT_THAT(plan_model({"--batch", "8"}, "gpt2-small.json").out,
+              testing::StartsWith("gpt2-small: 124 million parameters, sequences of 1024 tokens, "
+                                  "batch 8.\n"));
+}
+
+TEST(TransformerCommand, WarnsOfASequenceBeyondTheModel) {
+  const Ran ran = plan_model({"--batch", "8", "--sequence", "2048"}, "gpt2-small.json");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err,
+            "note: --sequence 2048 is beyond 1024, the longest that the config says the model was "
+            "made for\n");
+  EXPECT_EQ(plan_model({"--batch", "8"}, "gpt2-small.json").err, "");
+}
+
+TEST(TransformerCommand, SaysThatFullAttentionIsAssumedWhereTheConfigHasAWindow) {
+  const formats::TemporaryFolder folder;
+  const auto file = folder.write(
+      "config.json",
+      R"({"model_type": "mistral", "hidden_size": 1024, "intermediate_size": 2816, "vocab_size": 32000,
+          "num_hidden_layers": 4, "num_attention_heads": 16, "max_position_embeddings": 32768,
+          "sliding_window": 2048, "rope_theta": 10000.0})");
+  const auto run = [&](const char* sequence) {
+    return weir({"plan", "--model-config", file.string(), "--batch", "8", "--sequence", sequence});
+  };
+  EXPECT_THAT(run("4096").err, HasSubstr("full attention over 4096 is assumed"));
+  EXPECT_EQ(run("2048").err, "");
+  EXPECT_THAT(run("2048").out, testing::StartsWith("mistral: ")) << "every file is config.json";
+  const Ran predicted = weir({"predict", "--model-config", file.string(), "--gpu", "h200",
+                              "--batch", "1", "--sequence", "4096"});
+  EXPECT_THAT(predicted.err, HasSubstr("full attention over 4096 is assumed"));
+  const Ran exported = weir({"plan", "--model-config", file.string(), "--batch", "8", "--sequence",
+                             "2048", "--export", "megatron"});
+  EXPECT_THAT(exported.out, HasSubstr("--rotary-base 10000\n"));
+}
+
+TEST(TransformerCommand, BlamesTheMemoryForMemory) {
+  EXPECT_EQ(plan_model({"--memory", "0GiB"}).err,
+            "--memory is \"0GiB\", expected more than 0, such as 80GiB\n");
+  EXPECT_THAT(plan_model({"--memory", "8GiB", "--margin", "8GiB"}).err, HasSubstr("--margin is"));
+  const Ran more = plan_model({"--memory", "800GiB"});
+  EXPECT_EQ(more.exit_code, 0);
+  EXPECT_EQ(more.err, "note: --memory 800GiB is more than the 80GiB that A100-80G has\n");
+  EXPECT_EQ(plan_model({"--memory", "80GiB"}).err, "");
+}
+
+TEST(TransformerCommand, HasNoPriceWhereNobodyKnowsOne) {
+  const formats::TemporaryFolder folder;
+  const auto file = folder.write("gpus.yaml",
+                                 "gpus:\n  - {name: X1, tflops: 312, memory: 80GiB, memory_rate: "
+                                 "2039, link_rate: 300}\n");
+  EXPECT_THAT(plan_model({"--gpu-file", file.string()}).out, testing::Not(HasSubstr("costs")));
+  EXPECT_FALSE(plan_json({"--gpu-file", file.string()}).contains("cost_per_iteration"));
+  EXPECT_THAT(plan_model({"--gpu-file", file.string(), "--price", "2"}).out, HasSubstr("at 2.00"));
+  EXPECT_THAT(plan_model({"--gpu-file", file.string()}).out,
+              HasSubstr("no run of X1 was compared"));
+}
+
+TEST(TransformerCommand, NamesNoPlanTwice) {
+  for (const char* model : {"llama2-7b.json", "gpt2-small.json"}) {
+    const std::string out = plan_model({"--nodes", "2", "--batch", "64"}, model).out;
+    const std::string table = out.substr(out.find("Runner-ups"));
+    std::set<std::string> plans;
+    std::istringstream lines{table};
+    int rows = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t plan = line.find(", dp ");
+      if (plan == std::string::npos) continue;
+      ++rows;
+      plans.insert(line.substr(line.rfind("  ", plan)));
+    }
+    EXPECT_EQ(rows, 4);
+    EXPECT_EQ(plans.size(), 4U) << table;
+  }
+}
+
+TEST(TransformerCommand, PrintsAnExportAsJsonWithThePlan) {
+  const auto answer =
+      plan_json({"--nodes", "2", "--batch", "64", "--export", "megatron"}, "llama2-7b.json");
+  EXPECT_EQ(answer["export"]["target"], "megatron");
+  EXPECT_THAT(answer["export"]["text"].get<std::string>(), HasSubstr("--num-layers 32\n"));
+  EXPECT_GT(answer["predicted_ms"], 0);
+  EXPECT_GE(answer["times_the_best"], 1);
+  EXPECT_EQ(answer["plan"]["pp"], 1);
+  EXPECT_FALSE(answer.contains("other_degrees"));
+  const formats::TemporaryFolder folder;
+  const auto path = folder.path() / "args.txt";
+  plan_json({"--batch", "64", "--export", "megatron", "--out", path.string()}, "llama2-7b.json");
+  std::ifstream file{path};
+  std::string first;
+  std::getline(file, first);
+  EXPECT_EQ(first, "--num-layers 32") << "the file is the export, whatever is printed";
+}
+
+TEST(TransformerCommand, TellsWhatAnExportIsWorth) {
+  const Ran best = plan_model({"--nodes", "2", "--batch", "64", "--export", "weir"});
+  EXPECT_THAT(best.err, AllOf(HasSubstr(" ms an iteration"), testing::Not(HasSubstr("the best"))));
+  const Ran ran =
+      plan_model({"--nodes", "1", "--gpu", "A100-40G", "--batch", "64", "--export", "deepspeed"},
+                 "llama2-7b.json");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr(" times as long as the best plan, "),
+                             HasSubstr("deepspeed has no word for a ring")));
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["zero_optimization"]["stage"], 3);
+  const Ran again = plan_model(
+      {"--nodes", "2", "--batch", "64", "--export", "deepspeed", "--pin", "recompute=full"});
+  EXPECT_THAT(again.err, HasSubstr("model.gradient_checkpointing_enable()"));
+}
+
+TEST(TransformerCommand, TellsWhyACurveHasGaps) {
+  const Ran ran = plan_model({"--curve", "1,6,12,24,32,100", "--batch", "64"}, "llama2-7b.json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("too little memory: the smallest plan needs 164 GiB"),
+                             HasSubstr("batch 64 cannot be divided among 24 GPUs, but 66 can"),
+                             HasSubstr("times that of 32"), HasSubstr("llama2-7b: 6.74 billion")));
+  EXPECT_EQ(ran.err,
+            "note: no plan was made for 6, 12, 100 GPUs: neither a part of a node of 8 nor whole "
+            "nodes\n");
+  EXPECT_EQ(plan_model({"--curve", "1..8", "--batch", "64"}).err, "") << "nobody asked for 3";
+  EXPECT_THAT(plan_model({"--curve", "1..8,12", "--batch", "64"}).err, HasSubstr("for 12 GPUs"));
+  const auto answer = plan_json({"--curve", "1,24,32", "--batch", "64"}, "llama2-7b.json");
+  EXPECT_EQ(answer["gpu"], "A100-80G");
+  EXPECT_EQ(answer["sequence"], 4096);
+  EXPECT_THAT(answer["curve"][0]["reason"].get<std::string>(), HasSubstr("memory"));
+  EXPECT_THAT(answer["curve"][1]["reason"].get<std::string>(), HasSubstr("batch 64"));
+  EXPECT_THAT(answer["curve"][2]["plan"].get<std::string>(), HasSubstr("dp "));
+  EXPECT_GT(answer["curve"][2]["memory_mib"], 0);
+  EXPECT_THAT(plan_model({"--curve", "8,16", "--batch", "64", "--pin", "dp=8,sp=1,tp=1,pp=1"}).out,
+              HasSubstr("no plan with --pin tp=1,sp=1,dp=8,pp=1"));
+}
+
+TEST(TransformerCommand, NotesWhereMoreGpusAreSlower) {
+  const Ran ran =
+      plan_model({"--curve", "8,16,32", "--batch", "8", "--nic-rate", "0.01", "--sequence", "128"},
+                 "gpt2-small.json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("note: 32 GPUs are slower than 16: "));
+}
+
+TEST(TransformerCommand, AsksForALongerCurve) {
+  const Ran ran = plan_model({"--curve", "1..2", "--memory", "60GiB"}, "llama2-7b.json");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("or a --curve up to 4 GPUs"), testing::Not(HasSubstr("--nodes"))));
+}
+
+TEST(TransformerCommand, HintsAtAVocabularyThatIsWorthPadding) {
+  const Ran odd = plan_model({"--gpu", "h200", "--batch", "64"}, "gpt2-small.json");
+  EXPECT_THAT(odd.err, HasSubstr("note: a vocabulary of 50304 instead of 50257"));
+  EXPECT_EQ(plan_model({"--gpu", "h200", "--batch", "64"}, "llama2-7b.json").err, "");
+  EXPECT_EQ(plan_model({"--gpu", "A100-80G", "--batch", "64"}, "gpt2-small.json").err, "")
+      << "only measured kernels know";
+}
+
+TEST(TransformerCommand, NamesSizesOfACurve) {
+  EXPECT_EQ(
+      plan_model({"--curve", "3,5"}).err,
+      "--curve is \"3,5\", expected one of 1, 2, 4, 8 or more nodes of 8: parts of a node, or "
+      "whole nodes\n");
+}
+
+TEST(TransformerCommand, SaysThatARingNeedsFlashAttention) {
+  EXPECT_THAT(plan_model({"--nodes", "2", "--runtime", "megatron-2021", "--pin", "cp=2"}).err,
+              HasSubstr("\"cp=2\", expected cp=1: a ring needs flash attention"));
+}
+
 TEST(TransformerCommand, ExportsForEveryTarget) {
   for (const char* target :
        {"megatron", "deepspeed", "torchtitan", "internevo", "torchrun", "weir"}) {
@@ -119,6 +334,7 @@ TEST(TransformerCommand, WritesACurveThatOtherCommandsRead) {
   ASSERT_TRUE(book) << to_string(book.error().details);
   const Curve* curve = book->find({"llama", 64});
   ASSERT_NE(curve, nullptr);
+  EXPECT_EQ(curve->origin(), CurveOrigin::planned);
   EXPECT_EQ(curve->rate_at(1).value, 0);  // does not fit
   EXPECT_GT(curve->rate_at(8).value, 0);
   EXPECT_GT(curve->rate_at(32).value, 3 * curve->rate_at(8).value);
@@ -135,6 +351,63 @@ TEST(TransformerCommand, FindsThatFewerGpusAreCheaper) {
   EXPECT_LT(cheapest["gpus"], fastest["gpus"]);
   EXPECT_LE(cheapest["cost_per_iteration"], fastest["cost_per_iteration"]);
   EXPECT_GT(cheapest["plan"]["accumulate"], fastest["plan"]["accumulate"]);
+}
+
+TEST(TransformerCommand, PlansForAGpuThatSomebodyDescribes) {
+  const formats::TemporaryFolder folder;
+  const auto like = [&](const char* name, const char* tflops) {
+    return fmt::format(
+        "  - {{name: {}, tflops: {}, memory: 80GiB, memory_rate: 2039, link_rate: 300, "
+        "nics: 8, nic_rate: 200, gemm_efficiency: 0.78, attention_forward: 0.7, "
+        "attention_backward: 0.6}}\n",
+        name, tflops);
+  };
+  const auto file = folder.write("gpus.yaml", "gpus:\n" + like("X1", "312") + like("X2", "624"));
+  const auto seconds = [&](const PlanWords& gpu) {
+    PlanWords words{"--nodes", "2", "--batch", "64", "--json"};
+    words.insert(words.end(), gpu.begin(), gpu.end());
+    const Ran ran = plan_model(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.exit_code == 0 ? nlohmann::json::parse(ran.out)["predicted_ms"].get<double>() : 0;
+  };
+  const double known = seconds({"--gpu", "A100-80G"});
+  EXPECT_DOUBLE_EQ(seconds({"--gpu-file", file.string()}), known) << "the first, and the same";
+  EXPECT_LT(seconds({"--gpu-file", file.string(), "--gpu", "x2"}), 0.8 * known);
+  EXPECT_DOUBLE_EQ(seconds({"--gpu-file", file.string(), "--gpu", "A100-80G"}), known);
+  const Ran unknown = plan_model({"--gpu-file", file.string(), "--gpu", "X3"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--gpu is \"X3\", expected one of X1, X2, V100-16G"));
+  const Ran broken = plan_model({"--gpu-file", folder.write("b.yaml", "gpus: [{}]").string()});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, AllOf(HasSubstr("b.yaml:1: name is missing"),
+                                HasSubstr("b.yaml:1: tflops is missing")));
+  const Ran alone = weir({"plan", "--gpu-file", file.string()});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("--gpu-file is \"given\""));
+}
+
+TEST(TransformerCommand, ElementsOfFourBytesAndALongLatencySlowCollectivesDown) {
+  const formats::TemporaryFolder folder;
+  const auto rates = [&](const std::string& more) {
+    const auto file = folder.write(
+        "gpus.yaml", fmt::format("gpus:\n  - {{name: CPU, tflops: 0.1, memory: 32GiB, memory_rate: "
+                                 "20, link_rate: 2, gemm_efficiency: 1{}}}\n",
+                                 more));
+    const Ran ran =
+        plan_model({"--gpu-file", file.string(), "--gpus-per-node", "2", "--batch", "2",
+                    "--sequence", "64", "--runtime", "megatron-2021", "--curve", "1..2", "--json"},
+                   "gpt2-small.json");
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const auto curve = nlohmann::json::parse(ran.out)["curve"];
+    return std::pair{curve[0]["iterations_per_s"].get<double>(),
+                     curve[1]["iterations_per_s"].get<double>()};
+  };
+  const auto two_bytes = rates("");
+  const auto four_bytes = rates(", element_bytes: 4");
+  const auto late = rates(", latency: 1000000");
+  EXPECT_GT(two_bytes.second / two_bytes.first, four_bytes.second / four_bytes.first);
+  EXPECT_DOUBLE_EQ(late.first, two_bytes.first) << "one GPU has nobody to wait for";
+  EXPECT_LT(late.second, 0.6 * two_bytes.second);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "cli/gpu_file.h"
 #include "predict/transformer/gpu_type.h"
 #include "report/plan_export.h"
 
@@ -21,9 +22,9 @@ constexpr std::array<std::string_view, 23> kMeasuredOnly{
     "model",   "size",        "layers",   "microbatches", "cost-model",       "recompute",
     "layouts", "search",      "stages",   "straddle",     "tp1-measurements", "overlap-transfers",
     "budget",  "evaluations", "timeline", "report",       "explain"};
-constexpr std::array<std::string_view, 12> kUnmeasuredOnly{
-    "gpu",  "sequence", "pin",    "objective", "price", "runtime",
-    "nics", "nic-rate", "export", "curve",     "dims",  "model-config"};
+constexpr std::array<std::string_view, 15> kUnmeasuredOnly{
+    "gpu",      "gpu-file", "sequence", "pin",  "objective",    "price", "runtime",     "nics",
+    "nic-rate", "export",   "curve",    "dims", "model-config", "times", "kernel-model"};
 
 }  // namespace
 
@@ -42,13 +43,27 @@ std::vector<OptionSpec> transformer_options() {
        .default_text = "A100-80G",
        .help = fmt::format("With --model-config or --dims: the type of GPU, one of {}.",
                            predict::gpu_type_names())},
+      {.name = "times",
+       .type = OptionType::text,
+       .default_text = "auto",
+       .choices = {"auto", "kernels", "analytic"},
+       .help =
+           "With --model-config or --dims: what compute times are taken from. kernels: measured "
+           "kernels of the GPU. analytic: its type alone. auto: kernels where there is a model "
+           "of them (h200, or --kernel-model)."},
+      {.name = "kernel-model",
+       .type = OptionType::file,
+       .help = "With --model-config or --dims: a model that `weir kernels fit` wrote for the type "
+               "of GPU."},
+      gpu_file_option("With --model-config or --dims: types of GPU that weir does not know (YAML); "
+                      "the first of them unless --gpu names one."),
       {.name = "sequence",
        .type = OptionType::integer,
        .unit = "tokens",
-       .default_text = "4096",
        .least = 1,
        .most = kLongestSequence,
-       .help = "With --model-config or --dims: the length of a sample."},
+       .help = "With --model-config or --dims: the length of a sample. Default: the longest that "
+               "the config knows, at most 4096; 4096 where it does not say."},
       {.name = "pin",
        .type = OptionType::text_list,
        .help =
@@ -71,10 +86,11 @@ std::vector<OptionSpec> transformer_options() {
       {.name = "runtime",
        .type = OptionType::text,
        .default_text = "modern",
-       .choices = {"modern", "internevo", "megatron-2021"},
+       .choices = {"modern", "autocast", "internevo", "megatron-2021"},
        .help =
            "With --model-config or --dims: how the trainer works. modern: flash attention, fused "
-           "operators, gradients hidden. The others are those of published runs."},
+           "operators, bf16 weights, gradients hidden. autocast: PyTorch's, float32 weights, "
+           "nothing fused. The others are those of published runs."},
       {.name = "nics",
        .type = OptionType::integer,
        .least = 1,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The analytic model against public results that no constant was set on (but four rows of the memory table). Each table
-// is printed; docs/models/transformer.md has them.
+// The analytic model against public results. No constant was fitted to them but two of the memory table, by four of its
+// rows; two traits of InternEvo's program came in after a first comparison. Each table is printed; docs/models/transformer.md
+// has them and says what was chosen when.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,16 +12,16 @@
 #include <map>
 #include <sstream>
 
-#include "formats/data_dir.h"
+#include "formats/data_dir_testing.h"
 #include "plan/transformer/transformer_search.h"
 #include "predict/transformer/published_runs_testing.h"
 
 namespace weir::predict {
 namespace {
 
-std::vector<std::vector<std::string>> rows_of(const std::string& name) {
+std::vector<std::vector<std::string>> rows_of(const std::filesystem::path& path) {
   std::vector<std::vector<std::string>> rows;
-  std::ifstream file{*formats::data_dir() / "loongtrain" / name};
+  std::ifstream file{path};
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line)) {
@@ -48,32 +49,38 @@ struct Errors {
   }
 };
 
+// Asked for are 25 %; the answer for an A100 says 21 (report/transformer_accuracy.cpp).
+constexpr double kToldForA100 = 0.21;
+
 struct MegatronRow {
   const char* name;
   int layers, hidden, heads, tp, pp, gpus, batch;
   double tflops;
+  int micro_batch = 0;  // 0: not published
 };
 
-// Narayanan et al., SC'21 (arXiv 2104.04473): table 1, and the pipelines of table 2 (GPT-3 175B, 530B). The microbatch
-// and the interleaving are not in the tables: the best that fits is taken, as the authors say they did.
+// Narayanan et al., SC'21 (arXiv 2104.04473): table 1, and the pipelines of table 2 (GPT-3 175B, 530B), checked against
+// public copies of both tables (docs/models/transformer.md). Table 2 gives its microbatch, 1. The others and the interleaving
+// are not in the tables: the best that fits is taken, as the authors say they did.
 TEST(PublishedRuns, MegatronIsWithinTwentyFivePercent) {
   Errors errors;
-  for (const MegatronRow& row : {MegatronRow{"1.7B", 24, 2304, 24, 1, 1, 32, 512, 137},
-                                 MegatronRow{"3.6B", 30, 3072, 32, 2, 1, 64, 512, 138},
-                                 MegatronRow{"7.5B", 36, 4096, 32, 4, 1, 128, 512, 142},
-                                 MegatronRow{"18.4B", 40, 6144, 48, 8, 1, 256, 1024, 135},
-                                 MegatronRow{"39.1B", 48, 8192, 64, 8, 2, 512, 1536, 138},
-                                 MegatronRow{"76.1B", 60, 10'240, 80, 8, 4, 1024, 1792, 140},
-                                 MegatronRow{"145.6B", 80, 12'288, 96, 8, 8, 1536, 2304, 148},
-                                 MegatronRow{"310.1B", 96, 16'384, 128, 8, 16, 1920, 2160, 155},
-                                 MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 2520, 2520, 163},
-                                 MegatronRow{"1008B", 128, 25'600, 160, 8, 64, 3072, 3072, 163},
-                                 MegatronRow{"174.6B", 96, 12'288, 96, 8, 12, 384, 1536, 153},
-                                 MegatronRow{"174.6B", 96, 12'288, 96, 8, 12, 768, 1536, 149},
-                                 MegatronRow{"174.6B", 96, 12'288, 96, 8, 12, 1536, 1536, 141},
-                                 MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 560, 2240, 171},
-                                 MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 1120, 2240, 167},
-                                 MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 2240, 2240, 159}}) {
+  for (const MegatronRow& row :
+       {MegatronRow{"1.7B", 24, 2304, 24, 1, 1, 32, 512, 137},
+        MegatronRow{"3.6B", 30, 3072, 32, 2, 1, 64, 512, 138},
+        MegatronRow{"7.5B", 36, 4096, 32, 4, 1, 128, 512, 142},
+        MegatronRow{"18.4B", 40, 6144, 48, 8, 1, 256, 1024, 135},
+        MegatronRow{"39.1B", 48, 8192, 64, 8, 2, 512, 1536, 138},
+        MegatronRow{"76.1B", 60, 10'240, 80, 8, 4, 1024, 1792, 140},
+        MegatronRow{"145.6B", 80, 12'288, 96, 8, 8, 1536, 2304, 148},
+        MegatronRow{"310.1B", 96, 16'384, 128, 8, 16, 1920, 2160, 155},
+        MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 2520, 2520, 163},
+        MegatronRow{"1008B", 128, 25'600, 160, 8, 64, 3072, 3072, 163},
+        MegatronRow{"174.6B", 96, 12'288, 96, 8, 12, 384, 1536, 153, 1},
+        MegatronRow{"174.6B", 96, 12'288, 96, 8, 12, 768, 1536, 149, 1},
+        MegatronRow{"174.6B", 96, 12'288, 96, 8, 12, 1536, 1536, 141, 1},
+        MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 560, 2240, 171, 1},
+        MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 1120, 2240, 167, 1},
+        MegatronRow{"529.6B", 105, 20'480, 128, 8, 35, 2240, 2240, 159, 1}}) {
     plan::TransformerRequest request;
     request.task = task_on("A100-80G", gpt_like(row.layers, row.hidden, row.heads), 2048, row.batch,
                            megatron_2021());
@@ -84,6 +91,7 @@ TEST(PublishedRuns, MegatronIsWithinTwentyFivePercent) {
     request.pins.pp = row.pp;
     request.pins.wp = request.pins.zp = 1;
     request.pins.recompute = Recompute::full;
+    if (row.micro_batch > 0) request.pins.micro_batch = row.micro_batch;
     const auto answer = plan::search_transformer(request);
     ASSERT_FALSE(answer.best.empty()) << row.name;
     const double tflops =
@@ -94,7 +102,7 @@ TEST(PublishedRuns, MegatronIsWithinTwentyFivePercent) {
     errors.add(error);
   }
   fmt::print("bias {:+.1f} %, worst {:.1f} %\n", 100 * errors.bias(), 100 * errors.worst());
-  EXPECT_LT(errors.worst(), 0.25);
+  EXPECT_LT(errors.worst(), kToldForA100);
 }
 
 TransformerPlan internevo_plan(int tp, int pp, int gpus, int zero, int micro_batch,
@@ -117,9 +125,10 @@ double tokens_per_second(const TransformerPlan& plan) {
 }
 
 TEST(PublishedRuns, InternEvoScalingIsWithinTwentyFivePercentAndHasItsTrend) {
+  WEIR_NEEDS_DATA(data);
   Errors errors;
   std::map<std::pair<int, int>, std::pair<double, double>> whole_and_part;  // tp, gpus
-  for (const auto& row : rows_of("internevo_7b_tgs_scaling.csv")) {
+  for (const auto& row : rows_of(data / "loongtrain" / "internevo_7b_tgs_scaling.csv")) {
     const int tp = std::stoi(row[0]);
     const int zero = std::stoi(row[1]);
     const int gpus = std::stoi(row[2]);
@@ -133,7 +142,7 @@ TEST(PublishedRuns, InternEvoScalingIsWithinTwentyFivePercentAndHasItsTrend) {
   }
   ASSERT_EQ(errors.list.size(), 32U);
   fmt::print("bias {:+.1f} %, worst {:.1f} %\n", 100 * errors.bias(), 100 * errors.worst());
-  EXPECT_LT(errors.worst(), 0.25);
+  EXPECT_LT(errors.worst(), kToldForA100);
   // Sharding over a node is never behind sharding over all, and the gap widens with every size. On 8 GPUs they are the same.
   std::map<int, double> last_gap;
   for (const auto& [key, tgs] : whole_and_part) {
@@ -148,8 +157,9 @@ TEST(PublishedRuns, InternEvoScalingIsWithinTwentyFivePercentAndHasItsTrend) {
 }
 
 TEST(PublishedRuns, InternEvoFlopsAreWithinTwentyFivePercent) {
+  WEIR_NEEDS_DATA(data);
   Errors errors;
-  for (const auto& row : rows_of("internevo_7b_flops.csv")) {
+  for (const auto& row : rows_of(data / "loongtrain" / "internevo_7b_flops.csv")) {
     TransformerPlan plan = internevo_plan(std::stoi(row[0]), 1, std::stoi(row[3]),
                                           std::stoi(row[1]), std::stoi(row[5]), std::stoi(row[6]));
     plan.recompute = row[2] == "1" ? Recompute::full : Recompute::none;
@@ -161,12 +171,13 @@ TEST(PublishedRuns, InternEvoFlopsAreWithinTwentyFivePercent) {
   }
   ASSERT_EQ(errors.list.size(), 22U);
   fmt::print("bias {:+.1f} %, worst {:.1f} %\n", 100 * errors.bias(), 100 * errors.worst());
-  EXPECT_LT(errors.worst(), 0.25);
+  EXPECT_LT(errors.worst(), kToldForA100);
 }
 
 TEST(PublishedRuns, InternEvoMemoryIsWithinFifteenPercent) {
+  WEIR_NEEDS_DATA(data);
   Errors errors;
-  for (const auto& row : rows_of("internevo_memory.csv")) {
+  for (const auto& row : rows_of(data / "loongtrain" / "internevo_memory.csv")) {
     TransformerPlan plan =
         internevo_plan(std::stoi(row[3]), std::stoi(row[4]), std::stoi(row[1]), -1, 1, 4);
     plan.mode = ParallelMode::mtp;  // sequence_parallel=False
@@ -184,6 +195,57 @@ TEST(PublishedRuns, InternEvoMemoryIsWithinFifteenPercent) {
   ASSERT_EQ(errors.list.size(), 16U);
   fmt::print("bias {:+.1f} %, worst {:.1f} %\n", 100 * errors.bias(), 100 * errors.worst());
   EXPECT_LT(errors.worst(), 0.15);
+}
+
+struct MptRow {
+  const char* name;
+  int layers, hidden, heads, sequence, gpus, micro_batch, batch;
+  double tokens_per_gpu_s;
+  bool recomputes;
+};
+
+// MPTs on H100s, bf16, weights, gradients and state sharded over all: rows of the table in mosaicml/llm-foundry,
+// scripts/train/benchmarking/README.md. No constant was set on them. Predictions are too fast, and the answer for an H100
+// says by how much; a prediction out of these bounds makes that sentence wrong.
+TEST(PublishedRuns, OnH100sAreSlowerThanPredictedByWhatTheAnswerSays) {
+  double least = 2;
+  double most = 0;
+  double sum = 0;
+  int rows = 0;
+  for (const MptRow& row : {MptRow{"1b", 24, 2048, 16, 2048, 64, 20, 1280, 44'402, false},
+                            MptRow{"3b", 32, 2560, 20, 4096, 8, 5, 240, 20'964, false},
+                            MptRow{"3b", 32, 2560, 20, 2048, 16, 10, 480, 24'142, false},
+                            MptRow{"3b", 32, 2560, 20, 2048, 64, 6, 1152, 22'525, false},
+                            MptRow{"7b", 32, 4096, 32, 2048, 8, 6, 48, 10'643, false},
+                            MptRow{"7b", 32, 4096, 32, 4096, 8, 16, 256, 8'611, true},
+                            MptRow{"13b", 40, 5120, 40, 2048, 8, 2, 16, 4'792, false},
+                            MptRow{"13b", 40, 5120, 40, 2048, 64, 2, 128, 4'800, false},
+                            MptRow{"13b", 40, 5120, 40, 4096, 8, 10, 240, 4'717, true},
+                            MptRow{"30b", 48, 7168, 56, 2048, 16, 10, 480, 2'263, true},
+                            MptRow{"30b", 48, 7168, 56, 2048, 32, 14, 1344, 2'308, true},
+                            MptRow{"70b", 80, 8192, 64, 2048, 64, 8, 2048, 1'039, true}}) {
+    const TransformerTask task = task_on(
+        "H100-80G", gpt_like(row.layers, row.hidden, row.heads, 50'368), row.sequence, row.batch);
+    TransformerPlan plan;
+    plan.mode = ParallelMode::mtp;
+    plan.replicas = plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = row.gpus;
+    plan.micro_batch = row.micro_batch;
+    plan.micro_count = row.batch / row.gpus / row.micro_batch;
+    plan.recompute = row.recomputes ? Recompute::full : Recompute::none;
+    const double seconds = transformer_time(task, plan).iteration;
+    const double predicted = tokens_per_gpu_second(task, plan, seconds);
+    const double share = row.tokens_per_gpu_s / predicted;
+    fmt::print("MPT {:4} {:5} tokens, {:2} GPUs{}: {:6.0f} predicted, {:6.0f} measured, {:.0f} %\n",
+               row.name, row.sequence, row.gpus, row.recomputes ? ", recomputed" : "", predicted,
+               row.tokens_per_gpu_s, 100 * share);
+    least = std::min(least, share);
+    most = std::max(most, share);
+    sum += share;
+    ++rows;
+  }
+  fmt::print("from {:.1f} to {:.1f} %, mean {:.1f} %\n", 100 * least, 100 * most, 100 * sum / rows);
+  EXPECT_GT(least, 0.635);
+  EXPECT_LT(most, 0.865);
 }
 
 }  // namespace

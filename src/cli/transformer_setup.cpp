@@ -2,16 +2,19 @@
 #include "cli/transformer_setup.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "cli/gpu_file.h"
 #include "cli/output_files.h"
 #include "cli/planning_setup.h"
 #include "cli/transformer_options.h"
-#include "formats/transformer_config.h"
+#include "cli/transformer_times.h"
 #include "report/plan_export.h"
 
 namespace weir::cli {
@@ -118,16 +121,30 @@ predict::RuntimeTraits runtime_of(const OptionValues& options) {
   const std::string& name = options.text("runtime");
   if (name == "internevo") return predict::internevo_2023();
   if (name == "megatron-2021") return predict::megatron_2021();
+  if (name == "autocast") return predict::autocast_runtime();
   return predict::modern_runtime();
 }
 
+// "A100-40G or A100-80G" for "a100"; all of them for a name that is none.
+std::string possible_gpus(const std::string& name, const predict::GpuCatalogue& catalogue) {
+  std::vector<std::string_view> alike;
+  for (const predict::GpuType& type : predict::gpu_types())
+    if (predict::is_chip_of(name, type)) alike.push_back(type.name);
+  return alike.empty() ? fmt::format("one of {}", catalogue.names())
+                       : fmt::format("{}", fmt::join(alike, " or "));
+}
+
 void read_gpu(const OptionValues& options, TransformerSetup& setup, Diagnostics& mistakes) {
-  const predict::GpuType* gpu = predict::find_gpu_type(options.text("gpu"));
+  const auto file = read_gpu_file(options);
+  if (!file) return mistakes.append(file.error().details);
+  const bool is_the_files = options.has("gpu-file") && !options.is_given("gpu");
+  const std::string name = is_the_files ? file->first : options.text("gpu");
+  const predict::GpuType* gpu = file->catalogue.find(name);
   if (gpu == nullptr) {
-    mistakes.add(
-        {{}, 0, "--gpu", options.text("gpu"), fmt::format("one of {}", predict::gpu_type_names())});
+    mistakes.add({{}, 0, "--gpu", name, possible_gpus(name, file->catalogue)});
     return;
   }
+  setup.catalogue = file->catalogue;
   predict::TransformerTask& task = setup.request.task;
   task.gpu = *gpu;
   task.fabric = predict::usual_fabric(*gpu, setup.gpus_per_node);
@@ -138,23 +155,73 @@ void read_gpu(const OptionValues& options, TransformerSetup& setup, Diagnostics&
   double memory = gpu->memory_gib * 1024;
   if (options.is_given("memory")) memory = memory_mib(options, "memory", mistakes).value_or(memory);
   const double margin = memory_mib(options, "margin", mistakes).value_or(0);
-  if (margin >= memory) {
+  if (memory <= 0) {
+    mistakes.add({{}, 0, "--memory", options.text("memory"), "more than 0, such as 80GiB"});
+  } else if (margin >= memory) {
     mistakes.add({{},
                   0,
                   "--margin",
                   options.text("margin"),
                   fmt::format("less than the GPU's memory, {:.0f}MiB", memory)});
   }
+  if (memory > gpu->memory_gib * 1024)
+    setup.notes.push_back(fmt::format("--memory {} is more than the {:.0f}GiB that {} has",
+                                      options.text("memory"), gpu->memory_gib, gpu->name));
   setup.request.memory_bytes = (memory - margin) * kBytesOfMiB;
+  task.runtime = runtime_of(options);
+  if (auto times = read_compute_times(options, *gpu, task.runtime)) {
+    task.compute = std::move(*times);
+  } else {
+    mistakes.append(times.error().details);
+  }
 }
 
-Result<TransformerModel> read_dimensions(const OptionValues& options) {
-  return options.has("model-config")
-             ? formats::read_transformer_config(options.text("model-config"))
-             : formats::parse_dimensions("--dims", options.text("dims"));
+// Of a file that has the name of all such files, the kind of model.
+std::string title_of(const std::string& file, const TransformerModel& model) {
+  const std::string stem = std::filesystem::path{file}.stem().string();
+  return stem.empty() || stem == "config" ? model.name : stem;
+}
+
+void read_model(const OptionValues& options, TransformerSetup& setup, Diagnostics& mistakes) {
+  predict::TransformerTask& task = setup.request.task;
+  if (options.has("model-config")) {
+    const std::string& file = options.text("model-config");
+    auto config = formats::read_transformer_config(file);
+    if (!config) return mistakes.append(config.error().details);
+    task.sequence = options.has("sequence") ? options.integer("sequence")
+                                            : formats::usual_sequence(config->model);
+    setup.title = title_of(file, config->model);
+    setup.style = config->style;
+    for (std::string& note : sequence_notes(*config, task.sequence))
+      setup.notes.push_back(std::move(note));
+    task.model = std::move(config->model);
+    return;
+  }
+  auto model = formats::parse_dimensions("--dims", options.text("dims"));
+  if (!model) return mistakes.append(model.error().details);
+  task.sequence =
+      options.has("sequence") ? options.integer("sequence") : formats::usual_sequence(*model);
+  setup.title = model->name;
+  task.model = std::move(*model);
 }
 
 }  // namespace
+
+std::vector<std::string> sequence_notes(const formats::TransformerConfig& config,
+                                        std::int64_t sequence) {
+  std::vector<std::string> notes;
+  const std::int64_t longest = config.model.positions;
+  if (longest > 0 && sequence > longest)
+    notes.push_back(fmt::format(
+        "--sequence {} is beyond {}, the longest that the config says the model was made for",
+        sequence, longest));
+  if (config.window > 0 && config.window < sequence)
+    notes.push_back(fmt::format(
+        "the config has a window of {} tokens for attention (sliding_window); full attention over "
+        "{} is assumed, which takes longer",
+        config.window, sequence));
+  return notes;
+}
 
 TransformerPins parse_pins(const std::vector<std::string>& texts, const std::string& field,
                            Diagnostics& mistakes) {
@@ -171,21 +238,15 @@ Result<TransformerSetup> read_transformer_setup(const OptionValues& options) {
   setup.request.gpus = static_cast<int>(options.integer("nodes")) * setup.gpus_per_node;
   read_gpu(options, setup, mistakes);
   predict::TransformerTask& task = setup.request.task;
-  task.sequence = options.integer("sequence");
   task.batch = options.integer("batch");
-  task.runtime = runtime_of(options);
   if (options.has("pin")) setup.request.pins = parse_pins(options.texts("pin"), "--pin", mistakes);
   if (options.has("out")) {
     std::vector<std::filesystem::path> inputs;
-    if (options.has("model-config")) inputs.emplace_back(options.text("model-config"));
+    for (const char* input : {"model-config", "gpu-file", "kernel-model"})
+      if (options.has(input)) inputs.emplace_back(options.text(input));
     check_output("--out", options.text("out"), inputs, mistakes);
   }
-  auto model = read_dimensions(options);
-  if (model) {
-    task.model = std::move(*model);
-  } else {
-    mistakes.append(model.error().details);
-  }
+  read_model(options, setup, mistakes);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   if (options.has("export")) {
     const report::ExportTarget target = report::export_target(options.text("export"));

@@ -8,10 +8,12 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "cli/client_api.h"
 #include "cli/client_context.h"
+#include "cli/gpu_file.h"
 #include "cli/output_files.h"
 #include "cli/version.h"
 #include "cli/what_if_log.h"
@@ -98,8 +100,16 @@ Result<control::WhatIfQuestion> question_of(const OptionValues& options) {
       }
     }
   }
+  if (options.has("gpu-file") && !options.has("from-log")) {
+    mistakes.add({{},
+                  0,
+                  "--gpu-file",
+                  options.text("gpu-file"),
+                  "to be left out without --from-log: the server knows its GPUs"});
+  }
   if (options.has("report")) {
     std::vector<std::filesystem::path> inputs;
+    if (options.has("gpu-file")) inputs.emplace_back(options.text("gpu-file"));
     if (options.has("from-log")) inputs.emplace_back(options.text("from-log"));
     if (options.has("submit")) {
       for (const std::string& file : options.texts("submit")) inputs.emplace_back(file);
@@ -135,9 +145,14 @@ Result<ApiJson> ask_server(const control::WhatIfQuestion& question, const Option
   return client->post("/v1/what-if", body_of(question));
 }
 
-Result<ApiJson> ask_log(const control::WhatIfQuestion& question, const OptionValues& options) {
-  const auto answer = what_if_in_log(options.text("from-log"), question);
+Result<ApiJson> ask_log(const control::WhatIfQuestion& question, const OptionValues& options,
+                        Console& console) {
+  const auto gpus = read_gpu_file(options);
+  if (!gpus) return tl::unexpected(gpus.error());
+  std::set<std::string> notes;
+  const auto answer = what_if_in_log(options.text("from-log"), question, gpus->catalogue, notes);
   if (!answer) return tl::unexpected(answer.error());
+  for (const std::string& note : notes) console.err << "note: " << note << "\n";
   return ApiJson::parse(control::to_json(*answer, question.wants_records));
 }
 
@@ -177,6 +192,8 @@ CommandSpec what_if_spec() {
            {.name = "from-log",
             .type = OptionType::file,
             .help = "The log of a live run (`weir trace export`), instead of the server."},
+           gpu_file_option("With --from-log: types of GPU of its cluster that weir does not know "
+                           "(YAML), for jobs of --submit whose model is planned."),
            {.name = "report",
             .type = OptionType::file,
             .help = "Write a page with both charts side by side there.",
@@ -195,7 +212,7 @@ CommandSpec what_if_spec() {
 Result<void> what_if_command(const OptionValues& options, Console& console) {
   const auto question = question_of(options);
   if (!question) return tl::unexpected(question.error());
-  auto answer = options.has("from-log") ? ask_log(*question, options)
+  auto answer = options.has("from-log") ? ask_log(*question, options, console)
                                         : ask_server(*question, options, console);
   if (!answer) return tl::unexpected(answer.error());
   if (options.has("report")) {

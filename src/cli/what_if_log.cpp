@@ -2,11 +2,14 @@
 #include "cli/what_if_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "cli/curve_planner.h"
 #include "control/live_clock.h"
 #include "control/submission.h"
 #include "formats/reserve_text.h"
@@ -144,12 +147,58 @@ void add_nodes(Cluster& cluster, const schedule::MoreNodes& more) {
   }
 }
 
+bool has_curve(const std::vector<CurveBook>& books, const CurveKey& key) {
+  return std::any_of(books.begin(), books.end(),
+                     [&](const CurveBook& book) { return book.find(key) != nullptr; });
+}
+
+// As a server refuses it: no pool has a plan for exactly the GPUs of a job that cannot change its size.
+Result<void> check_exact_size(const std::vector<CurveBook>& books, const TrainingSpec& spec) {
+  std::set<std::int32_t> sizes;
+  for (const CurveBook& book : books) {
+    const Curve* curve = book.find(spec.curve);
+    if (curve == nullptr) continue;
+    for (const CurvePoint& point : curve->measured()) sizes.insert(point.gpus);
+  }
+  if (!spec.is_rigid || sizes.contains(spec.asked_gpus)) return {};
+  return bad_input(
+      Diagnostic{"", 0, "gpus", fmt::format("{}", spec.asked_gpus),
+                 fmt::format("a size on which the model fits, because it runs on exactly these: {}",
+                             fmt::join(sizes, ", "))});
+}
+
+// Plans the models that the log does not know.
+class SupposedModels {
+ public:
+  SupposedModels(const std::vector<CurveBook>& books, const formats::PlanForJobs& plan)
+      : books_{books}, plan_{plan} {}
+
+  Result<void> learn(const formats::JobDocument& document, const TrainingSpec& spec) {
+    if (!document.planned) return {};
+    // What was planned here is asked for again: another model of the same name is refused there.
+    const bool is_in_log = has_curve(books_, spec.curve) && !planned_.contains(spec.curve);
+    if (!is_in_log) {
+      const auto planned = plan_(spec.curve, *document.planned);
+      if (!planned) return tl::unexpected<Error>(planned.error());
+      planned_.insert(spec.curve);
+    }
+    return check_exact_size(books_, spec);
+  }
+
+ private:
+  const std::vector<CurveBook>& books_;
+  const formats::PlanForJobs& plan_;
+  std::set<CurveKey> planned_;
+};
+
 // The supposed jobs come at the beginning.
-Result<void> add_jobs(Day& day, const control::WhatIfQuestion& question, Time start) {
+Result<void> add_jobs(Day& day, const control::WhatIfQuestion& question, Time start,
+                      const formats::PlanForJobs& plan) {
   auto state = schedule::initial_training_state(day.cluster, schedule::SizeRule::useful);
   const StandingClock source{start};
   const control::LiveClock clock{std::nullopt, source};
   Diagnostics mistakes;
+  SupposedModels models{day.curves, plan};
   for (const formats::JobDocument& document : question.submit) {
     const auto spec = control::training_spec(document, state, start, clock);
     if (!spec) {
@@ -159,10 +208,11 @@ Result<void> add_jobs(Day& day, const control::WhatIfQuestion& question, Time st
     for (CurveBook& book : day.curves) {
       if (document.throughput) book.curves[spec->curve] = *document.throughput;
     }
-    const bool has_curve =
-        std::any_of(day.curves.begin(), day.curves.end(),
-                    [&](const CurveBook& book) { return book.find(spec->curve) != nullptr; });
-    if (!has_curve) {
+    if (const auto learnt = models.learn(document, *spec); !learnt) {
+      mistakes.append(learnt.error().details);
+      continue;
+    }
+    if (!has_curve(day.curves, spec->curve)) {
       mistakes.add({"", 0, "throughput", document.name,
                     "rates in the job's file: nobody in the log trained such a model"});
       continue;
@@ -177,7 +227,9 @@ Result<void> add_jobs(Day& day, const control::WhatIfQuestion& question, Time st
 }  // namespace
 
 Result<control::WhatIfAnswer> what_if_in_log(const std::filesystem::path& log,
-                                             const control::WhatIfQuestion& question) {
+                                             const control::WhatIfQuestion& question,
+                                             const predict::GpuCatalogue& gpus,
+                                             std::set<std::string>& notes) {
   auto history = simulate::read_live_history(log);
   if (!history) return tl::unexpected(std::move(history.error()));
   if (history->workload.jobs.empty()) {
@@ -202,7 +254,9 @@ Result<control::WhatIfAnswer> what_if_in_log(const std::filesystem::path& log,
     }
     if (!question.policy.empty()) then.config.policy = question.policy;
   }
-  if (auto added = add_jobs(then, question, start); !added) mistakes.append(added.error().details);
+  const auto plan = plan_into(then.cluster, then.curves, gpus, notes);
+  if (auto added = add_jobs(then, question, start, plan); !added)
+    mistakes.append(added.error().details);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   control::WhatIfAnswer answer;
   answer.pools = now.cluster.pools;

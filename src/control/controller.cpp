@@ -81,7 +81,8 @@ Controller::Controller(ControllerConfig config, Store& store, StoreReader& reade
       store_{store},
       reader_{reader},
       engine_{engine},
-      metrics_{metrics} {}
+      metrics_{metrics},
+      planning_{config_.planner, pools_with_gpus(config_.cluster)} {}
 
 Result<std::unique_ptr<Controller>> Controller::start(ControllerConfig config, Store& store,
                                                       StoreReader& reader, Engine& engine,
@@ -120,6 +121,7 @@ void Controller::stop() {
     arrived_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
+  planning_.stop();
   dry_runs_.stop();
   foresights_.stop();
   snapshots_.stop();
@@ -173,6 +175,7 @@ void Controller::restore_keys() {
 
 Result<void> Controller::restore_live_jobs() {
   live_.clear();
+  models_.clear();
   gpus_in_use_ = promises_open_ = promises_at_risk_ = 0;
   const schedule::TrainingState& training = core_->state().training;
   for (std::size_t i = 0; i < training.jobs.size(); ++i) {
@@ -223,6 +226,7 @@ bool Controller::restore_live_job(JobId id) {
   gpus_in_use_ += live.status.gpus;
   count_open(live.status, 1);
   live_.emplace(id, std::move(live));
+  note_model(id, *job);
   return true;
 }
 
@@ -252,8 +256,37 @@ bool Controller::post(Item item) {
   return true;
 }
 
+// Off the loop, where there is anything to plan; `then` is called on either thread.
+void Controller::plan_curves(std::vector<std::optional<ModelToPlan>> models,
+                             PlanningDesk::Answer then) {
+  const bool has_any = std::any_of(models.begin(), models.end(),
+                                   [](const auto& model) { return model.has_value(); });
+  const std::size_t count = models.size();
+  if (!has_any) return then(std::vector<Result<PoolCurves>>(count));
+  if (planning_.plan(std::move(models), then)) return;
+  Diagnostics details;
+  details.add({"", 0, "", "too many models wait to be planned", "try again later"});
+  const Error busy{ErrorCode::unavailable, std::move(details)};
+  then(std::vector<Result<PoolCurves>>(count, tl::unexpected<Error>(busy)));
+}
+
 void Controller::submit(Submission submission, std::function<void(SubmitAnswer)> answer) {
-  if (!post(SubmitItem{std::move(submission), answer}))
+  auto model = model_to_plan(submission.document);
+  if (!model) return submit_planned(std::move(submission), PoolCurves{}, answer);
+  plan_curves({std::move(model)}, [this, answer, submission](auto planned) {
+    Result<PoolCurves>& curves = planned.front();
+    if (curves || curves.error().code != ErrorCode::unavailable)
+      return submit_planned(submission, std::move(curves), answer);
+    SubmitAnswer refusal;
+    refusal.kind = SubmitAnswer::Kind::unavailable;
+    refusal.errors = std::move(curves.error().details);
+    answer(std::move(refusal));
+  });
+}
+
+void Controller::submit_planned(Submission submission, Result<PoolCurves> planned,
+                                const std::function<void(SubmitAnswer)>& answer) {
+  if (!post(SubmitItem{std::move(submission), answer, std::move(planned)}))
     answer(unavailable_submission("too many requests are waiting, or the server is stopping"));
 }
 
@@ -271,12 +304,23 @@ void Controller::undrain(NodeId node, std::function<void(NodeAnswer)> answer) {
 
 void Controller::dry_run(formats::JobDocument document,
                          std::function<void(Result<ShownDryRun>)> answer) {
+  auto model = model_to_plan(document);
+  plan_curves({std::move(model)}, [this, answer, document = std::move(document)](auto planned) {
+    dry_run_planned(document, std::move(planned.front()), answer);
+  });
+}
+
+void Controller::dry_run_planned(formats::JobDocument document, Result<PoolCurves> planned,
+                                 const std::function<void(Result<ShownDryRun>)>& answer) {
   const auto busy = [](std::string why) {
     Diagnostics details;
     details.add({"", 0, "", std::move(why), "try again later"});
     return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
   };
-  const auto look = [this, answer, busy, document = std::move(document)] {
+  const auto look = [this, answer, busy, document = std::move(document),
+                     planned = std::move(planned)] {
+    const auto plan = needed_plan(document, planned);
+    if (!plan) return answer(tl::unexpected<Error>(plan.error()));
     auto spec =
         training_spec(document, core_->state().training, now_, *clock_, config_.margin_permille);
     if (!spec) return answer(tl::unexpected<Error>(std::move(spec.error())));
@@ -285,13 +329,13 @@ void Controller::dry_run(formats::JobDocument document,
       *spec = spec_to_be_measured(std::move(*spec));
       curve = any_rate();
     }
+    auto curves = curves_said(spec->curve, curve ? &*curve : nullptr, *plan);
     // The fork is made here and used there.
     auto fork = std::make_shared<schedule::State>(core_->fork_state());
     const bool is_accepted =
-        dry_runs_.post([this, answer, fork, curve, now = now_, wall_ahead = clock_->wall_ahead(),
-                        spec = std::move(*spec)] {
-          const Curve* stated = curve ? &*curve : nullptr;
-          answer(ShownDryRun{control::dry_run(std::move(*fork), core_config(), now, spec, stated),
+        dry_runs_.post([this, answer, fork, curves = std::move(curves), now = now_,
+                        wall_ahead = clock_->wall_ahead(), spec = std::move(*spec)] {
+          answer(ShownDryRun{control::dry_run(std::move(*fork), core_config(), now, spec, curves),
                              wall_ahead});
         });
     if (!is_accepted) answer(busy("too many dry runs are waiting"));
@@ -550,13 +594,14 @@ void Controller::process(SubmitItem& item) {
   }
   auto spec = training_spec(submission.document, core_->state().training, now_, *clock_,
                             config_.margin_permille);
-  if (!spec) {
+  const auto plan = needed_plan(submission.document, item.planned);
+  if (!spec || !plan) {
     SubmitAnswer answer;
     answer.kind = SubmitAnswer::Kind::malformed;
-    answer.errors = std::move(spec.error().details);
+    answer.errors = !plan ? plan.error().details : spec.error().details;
     return reply(std::move(answer));
   }
-  learn_curve(submission.document);
+  learn_curve(submission.document, *plan);
   if (runs_to_be_measured(submission.document)) {
     *spec = spec_to_be_measured(std::move(*spec));
     tell_any_rate(spec->curve);
@@ -739,7 +784,9 @@ void Controller::finish_batch(std::vector<Item>& items) {
         .add(batch_.decisions.size());
   }
   for (const JobId id : changed_) {
-    if (is_over(live_.at(id).status.phase)) live_.erase(id);
+    if (!is_over(live_.at(id).status.phase)) continue;
+    forget_model(id);
+    live_.erase(id);
   }
   std::function<void(LogPosition)> callback;
   {
@@ -861,6 +908,7 @@ void Controller::obey(const Record& record) {
     job.points = 0;
     asked_sizes_.add(submitted_->document.gpus, largest_block());
     live_.emplace(*id, std::move(job));
+    note_model(*id, submitted_->document);
     batch_.new_jobs.push_back(
         {*id, accepted->spec->name, submitted_->json, submitted_->key, submitted_->digest});
   }

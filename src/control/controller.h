@@ -33,6 +33,7 @@
 #include "control/measured_changes.h"
 #include "control/measured_rates.h"
 #include "control/metrics.h"
+#include "control/planning_desk.h"
 #include "control/profiling.h"
 #include "control/progress_points.h"
 #include "control/store.h"
@@ -58,6 +59,7 @@ struct ControllerConfig {
   // The user of the machine as whom a tenant's jobs run; tenants that are not here: the engine's own.
   std::map<std::string, std::string, std::less<>> tenant_users;
   GpuControl* gpus = nullptr;  // clocks and counters; null: nobody can. Outlives the controller.
+  CurvePlanner planner;  // of models that nobody measured; none: jobs with such a model are refused
 };
 
 class Controller final : public LiveLoop, public EngineListener {
@@ -111,6 +113,7 @@ class Controller final : public LiveLoop, public EngineListener {
   struct SubmitItem {
     Submission submission;
     std::function<void(SubmitAnswer)> answer;
+    Result<PoolCurves> planned;  // of a model to plan; an error counts unless it was measured
   };
   struct CancelItem {
     JobId job;
@@ -214,7 +217,15 @@ class Controller final : public LiveLoop, public EngineListener {
   bool may_try_again(LiveJob& job, const RunEnded& end) const;
   bool runs_to_be_measured(const formats::JobDocument& document) const;
   TrainingSpec spec_to_be_measured(TrainingSpec spec) const;
-  Result<schedule::SupposedJob> supposed_job(const formats::JobDocument& document) const;
+  Result<schedule::SupposedJob> supposed_job(const formats::JobDocument& document,
+                                             const Result<PoolCurves>& planned) const;
+  void plan_curves(std::vector<std::optional<ModelToPlan>> models, PlanningDesk::Answer then);
+  void submit_planned(Submission submission, Result<PoolCurves> planned,
+                      const std::function<void(SubmitAnswer)>& answer);
+  void dry_run_planned(formats::JobDocument document, Result<PoolCurves> planned,
+                       const std::function<void(Result<ShownDryRun>)>& answer);
+  void what_if_planned(WhatIfQuestion question, std::vector<Result<PoolCurves>> planned,
+                       const std::function<void(Result<WhatIfAnswer>)>& answer);
   void tell_any_rate(const CurveKey& key);
   void resume_profiles();
   void begin_profiles();
@@ -223,7 +234,17 @@ class Controller final : public LiveLoop, public EngineListener {
   bool advance(JobId parent, Profile& profile);
   bool has_ended(Profile& profile);
   JobId start_profile_run(JobId parent, std::int32_t gpus);
-  void learn_curve(const formats::JobDocument& document);
+  std::vector<CurveUpdated> curves_said(const CurveKey& key, const Curve* stated,
+                                        const PoolCurves& planned) const;
+  // The job, not over, whose model to plan is another one under the same name and batch.
+  std::optional<JobId> owner_of_name(const formats::JobDocument& document) const;
+  void note_model(JobId job, const formats::JobDocument& document);
+  void forget_model(JobId job);
+  // What was planned, none where that failed but jobs with this model have run. The error also says that another
+  // model has the name.
+  Result<PoolCurves> needed_plan(const formats::JobDocument& document,
+                                 const Result<PoolCurves>& planned) const;
+  void learn_curve(const formats::JobDocument& document, const PoolCurves& planned);
   std::optional<Curve> measured_curve(LiveJob& job, const RunProgress& progress);
   void tell_measured(const LiveJob& job, const std::optional<Curve>& curve);
   void tell_like_pools(PoolIndex pool, const CurveKey& key, const Curve& curve);
@@ -268,6 +289,8 @@ class Controller final : public LiveLoop, public EngineListener {
   const ClockSource* clocks_ = nullptr;
   Recovery recovered_;
   std::unordered_map<JobId, LiveJob> live_;
+  // Models to plan of live jobs, by the curve that these share.
+  std::map<CurveKey, std::map<JobId, PlannedModel>> models_;
   MeasuredRates measured_;
   MeasuredChanges changes_;
   std::map<JobId, Profile> profiles_;  // by the job that waits
@@ -319,6 +342,7 @@ class Controller final : public LiveLoop, public EngineListener {
   std::string trouble_;         // why nothing can be written; empty when all is well
   std::string supply_trouble_;  // why nobody knows what energy costs now
 
+  PlanningDesk planning_;
   WorkerThread dry_runs_;
   WorkerThread foresights_{16};
   WorkerThread snapshots_{2};

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller's part that looks ahead: on forks, off the loop, for a bounded time.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "control/controller.h"
@@ -26,36 +30,64 @@ tl::unexpected<Error> busy(std::string why) {
   return tl::unexpected<Error>(Error{ErrorCode::unavailable, std::move(details)});
 }
 
+// As if they came one after the other: the second model of a name would be refused.
+void note_shared_names(const std::vector<formats::JobDocument>& documents, Diagnostics& mistakes) {
+  std::map<CurveKey, const formats::JobDocument*> first;
+  for (const formats::JobDocument& document : documents) {
+    if (!document.planned) continue;
+    const auto [at, is_new] = first.emplace(document.curve, &document);
+    if (is_new || at->second->planned == document.planned) continue;
+    mistakes.add({"", 0, "model.name", document.curve.model,
+                  fmt::format("another name: job {} beside it has this one with batch {}, and its "
+                              "model is another one",
+                              at->second->name, document.curve.global_batch)});
+  }
+}
+
 }  // namespace
 
-Result<schedule::SupposedJob> Controller::supposed_job(const formats::JobDocument& document) const {
+Result<schedule::SupposedJob> Controller::supposed_job(const formats::JobDocument& document,
+                                                       const Result<PoolCurves>& planned) const {
   const schedule::TrainingState& training = core_->state().training;
   auto spec = training_spec(document, training, now_, *clock_, config_.margin_permille);
   if (!spec) return tl::unexpected<Error>(std::move(spec.error()));
+  const auto plan = needed_plan(document, planned);
+  if (!plan) return tl::unexpected<Error>(plan.error());
   std::optional<Curve> curve = document.throughput;
   schedule::SupposedJob job{std::move(*spec), {}};
   if (runs_to_be_measured(document)) {
     job.spec = spec_to_be_measured(std::move(job.spec));
     curve = any_rate();
   }
-  if (!curve) return job;
-  for (const schedule::PoolState& pool : training.pools) {
-    const auto known = pool.curves.find(job.spec.curve);
-    const Curve* before = known == pool.curves.end() ? nullptr : known->second.get();
-    job.curves.push_back({pool.pool->id, job.spec.curve, curve_when_stated(before, *curve)});
-  }
+  job.curves = curves_said(job.spec.curve, curve ? &*curve : nullptr, *plan);
   return job;
 }
 
 void Controller::what_if(WhatIfQuestion question,
                          std::function<void(Result<WhatIfAnswer>)> answer) {
-  const auto look = [this, answer, question = std::move(question)] {
+  std::vector<std::optional<ModelToPlan>> models;
+  for (const formats::JobDocument& document : question.submit)
+    models.push_back(model_to_plan(document));
+  plan_curves(std::move(models), [this, answer, question = std::move(question)](auto planned) {
+    const auto is_busy = [](const Result<PoolCurves>& curves) {
+      return !curves && curves.error().code == ErrorCode::unavailable;
+    };
+    const auto busy_one = std::find_if(planned.begin(), planned.end(), is_busy);
+    if (busy_one != planned.end()) return answer(tl::unexpected<Error>(busy_one->error()));
+    what_if_planned(question, std::move(planned), answer);
+  });
+}
+
+void Controller::what_if_planned(WhatIfQuestion question, std::vector<Result<PoolCurves>> planned,
+                                 const std::function<void(Result<WhatIfAnswer>)>& answer) {
+  const auto look = [this, answer, question = std::move(question), planned = std::move(planned)] {
     auto what = supposition_about(question, config_.cluster, core_->state().training);
     Diagnostics mistakes;
     if (!what) mistakes.append(what.error().details);
+    note_shared_names(question.submit, mistakes);
     std::vector<schedule::SupposedJob> jobs;
-    for (const formats::JobDocument& document : question.submit) {
-      auto job = supposed_job(document);
+    for (std::size_t i = 0; i < question.submit.size(); ++i) {
+      auto job = supposed_job(question.submit[i], planned[i]);
       if (!job) mistakes.append(job.error().details);
       if (job) jobs.push_back(std::move(*job));
     }
@@ -90,11 +122,12 @@ void Controller::counterfactuals(JobId job, formats::JobDocument document,
     schedule::Asked asked{job, {}};
     const schedule::TrainingState& training = core_->state().training;
     if (training.knows(job) && training.job(job).phase == schedule::TrainingPhase::refused) {
-      auto again = supposed_job(document);
+      // What was planned when it came is known since.
+      auto again = supposed_job(document, {});
       if (!again) {  // its deadline has passed: it could have another
         formats::JobDocument hurried = document;
         hurried.deadline = Duration{1};
-        again = supposed_job(hurried);
+        again = supposed_job(hurried, {});
       }
       if (again) asked.again = std::move(*again);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the loop learns from life, and what users say of their jobs: curves.
+#include <fmt/format.h>
+
 #include "control/controller.h"
 #include "control/measured_rates.h"
 
@@ -14,16 +16,72 @@ const Curve* find_curve(const schedule::PoolState& pool, const CurveKey& key) {
 
 }  // namespace
 
-void Controller::learn_curve(const formats::JobDocument& document) {
-  if (!document.is_training || !document.throughput) return;
+// What is known of `key` in each pool once a job has said so; nothing where it says nothing.
+std::vector<CurveUpdated> Controller::curves_said(const CurveKey& key, const Curve* stated,
+                                                  const PoolCurves& planned) const {
   std::vector<CurveUpdated> news;
   for (const schedule::PoolState& pool : core_->state().training.pools) {
-    const Curve* known = find_curve(pool, document.curve);
-    Curve after = curve_when_stated(known, *document.throughput);
-    if (known == nullptr || *known != after)
-      news.push_back({pool.pool->id, document.curve, std::move(after)});
+    const Curve* known = find_curve(pool, key);
+    const PoolIndex id = pool.pool->id;
+    if (stated != nullptr) news.push_back({id, key, curve_when_stated(known, *stated)});
+    for (const auto& [where, curve] : planned) {
+      if (where == id) news.push_back({id, key, curve_when_planned(known, curve)});
+    }
   }
-  for (CurveUpdated& curve : news) tell(std::move(curve));
+  return news;
+}
+
+void Controller::note_model(JobId job, const formats::JobDocument& document) {
+  if (document.planned) models_[document.curve].emplace(job, *document.planned);
+}
+
+void Controller::forget_model(JobId job) {
+  const auto models = models_.find(live_.at(job).curve);
+  if (models == models_.end()) return;
+  models->second.erase(job);
+  if (models->second.empty()) models_.erase(models);
+}
+
+// A curve belongs to a name and a batch: under one name, a second model would change the plans of jobs with the first,
+// or be promised what the first was measured with. Live jobs are asked, also after a restart; the first will do, as
+// all others had to be like it. Limits: what a model was measured with outlives its jobs, and nobody remembers whose
+// dimensions these were. A user who changes a model that ran has to rename it.
+std::optional<JobId> Controller::owner_of_name(const formats::JobDocument& document) const {
+  const auto models = models_.find(document.curve);
+  if (!document.planned || models == models_.end()) return std::nullopt;
+  for (const auto& [id, model] : models->second) {
+    if (is_over(live_.at(id).status.phase)) continue;
+    return model == *document.planned ? std::nullopt : std::optional{id};
+  }
+  return std::nullopt;
+}
+
+// A model that was measured needs no plan: its GPUs may be of a type that nobody describes any more.
+Result<PoolCurves> Controller::needed_plan(const formats::JobDocument& document,
+                                           const Result<PoolCurves>& planned) const {
+  if (const auto owner = owner_of_name(document)) {
+    return bad_input(Diagnostic{
+        "", 0, "model.name", document.curve.model,
+        fmt::format("another name: job {} has this one with batch {}, and its model is another "
+                    "one (other dimensions, sequence or gpu)",
+                    owner->value, document.curve.global_batch)});
+  }
+  if (planned || planned.error().code != ErrorCode::bad_input) return planned;
+  for (const schedule::PoolState& pool : core_->state().training.pools) {
+    const Curve* known = find_curve(pool, document.curve);
+    if (known == nullptr || known->origin() != CurveOrigin::measured) continue;
+    if (!document.is_rigid || known->rate_at(document.gpus).value > 0) return PoolCurves{};
+  }
+  return planned;
+}
+
+void Controller::learn_curve(const formats::JobDocument& document, const PoolCurves& planned) {
+  if (!document.is_training) return;
+  const Curve* stated = document.throughput ? &*document.throughput : nullptr;
+  for (CurveUpdated& curve : curves_said(document.curve, stated, planned)) {
+    const Curve* known = find_curve(*core_->state().training.find_pool(curve.pool), document.curve);
+    if (known == nullptr || *known != curve.curve) tell(std::move(curve));
+  }
 }
 
 // A new curve, if this report says that the known one is not what the job does.
@@ -52,7 +110,10 @@ void Controller::show_curve(LiveJob& job, const Record& record) {
   if (curve == nullptr) return;
   const bool is_its_own = job.is_stated && curve->origin() == CurveOrigin::assumed;
   job.status.curve = ShownCurve{is_its_own ? "stated" : std::string{to_string(curve->origin())},
-                                {curve->measured().begin(), curve->measured().end()}};
+                                {curve->measured().begin(), curve->measured().end()},
+                                {}};
+  if (curve->origin() == CurveOrigin::measured)
+    job.status.curve->measured_on = measured_.sizes({gpu_of(pool->pool->id), job.curve});
 }
 
 void Controller::note_change(LiveJob& job, const ChangeTimes& times) {

@@ -31,8 +31,8 @@ std::string why_nothing_was_told(const JobStatus* run) {
 // on the GPUs it asks for.
 bool Controller::runs_to_be_measured(const formats::JobDocument& document) const {
   return document.is_training && document.kind == DeadlineKind::none &&
-         !document.is_to_be_profiled && !document.throughput && tells_progress(document.launch) &&
-         !is_known(core_->state().training, document.curve);
+         !document.is_to_be_profiled && !document.throughput && !document.planned &&
+         tells_progress(document.launch) && !is_known(core_->state().training, document.curve);
 }
 
 TrainingSpec Controller::spec_to_be_measured(TrainingSpec spec) const {

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/dry_run.h"
 
-#include "control/measured_rates.h"
-
 namespace weir::control {
 namespace {
 
 std::vector<Record> ask(schedule::State state, const schedule::CoreConfig& config, Time now,
-                        const TrainingSpec& spec, const Curve* curve) {
+                        const TrainingSpec& spec, const std::vector<CurveUpdated>& curves) {
   schedule::Core core{config, std::move(state)};
-  if (curve != nullptr) {
-    std::vector<CurveUpdated> updates;
-    for (const auto& pool : core.state().training.pools) {
-      const auto known = pool.curves.find(spec.curve);
-      const Curve* before = known == pool.curves.end() ? nullptr : known->second.get();
-      updates.push_back({pool.pool->id, spec.curve, curve_when_stated(before, *curve)});
-    }
-    for (CurveUpdated& update : updates) core.handle(Event{now, std::move(update)});
-  }
+  for (const CurveUpdated& curve : curves) core.handle(Event{now, curve});
   return core.handle(Event{now, TrainingSubmitted{spec}});
 }
 
@@ -61,16 +51,16 @@ void read_answer(DryRunAnswer& answer, const std::vector<Record>& records) {
 }  // namespace
 
 DryRunAnswer dry_run(schedule::State state, const schedule::CoreConfig& config, Time now,
-                     const TrainingSpec& spec, const Curve* curve) {
+                     const TrainingSpec& spec, const std::vector<CurveUpdated>& curves) {
   DryRunAnswer answer;
   if (spec.deadline_kind != DeadlineKind::none) answer.deadline = spec.deadline;
-  read_answer(answer, ask(state.fork(), config, now, spec, curve));
+  read_answer(answer, ask(state.fork(), config, now, spec, curves));
   if (answer.kind == DryRunAnswer::Kind::waiting || answer.earliest_deadline) return answer;
   // A deadline nobody can meet is answered with the earliest one that can be.
   TrainingSpec hurried = spec;
   hurried.deadline_kind = DeadlineKind::hard;
   hurried.deadline = now + Duration{1};
-  for (const Record& record : ask(std::move(state), config, now, hurried, curve)) {
+  for (const Record& record : ask(std::move(state), config, now, hurried, curves)) {
     if (const auto* refused = std::get_if<PromiseRefused>(&record.what))
       answer.earliest_deadline = refused->earliest;
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "domain/event.h"
 #include "domain/record.h"
@@ -25,8 +26,8 @@ struct DryRunAnswer {
   std::int64_t replanned = 0;             // other jobs that would be planned anew
 };
 
-// `curve` is what the job says of itself, if it does.
+// `curves` is what the core would be told before, because the job says so.
 DryRunAnswer dry_run(schedule::State state, const schedule::CoreConfig& config, Time now,
-                     const TrainingSpec& spec, const Curve* curve);
+                     const TrainingSpec& spec, const std::vector<CurveUpdated>& curves);
 
 }  // namespace weir::control

@@ -199,6 +199,8 @@ std::string curve_json(const ShownCurve& curve) {
   ObjectWriter object{out};
   object.text("origin", curve.origin);
   object.raw("rates", rates.empty() ? "{}" : rates + "}");
+  if (!curve.measured_on.empty())
+    object.raw("measured_on", fmt::format("[{}]", fmt::join(curve.measured_on, ",")));
   return out + "}";
 }
 
@@ -230,7 +232,8 @@ std::int64_t nearest_integer(double value) {
 }
 
 ShownCurve curve_from(const nlohmann::json& json) {
-  ShownCurve curve{json.value("origin", std::string{}), {}};
+  ShownCurve curve{json.value("origin", std::string{}), {}, {}};
+  curve.measured_on = json.value("measured_on", std::vector<std::int32_t>{});
   for (const auto& [gpus, rate] : json.at("rates").items()) {
     curve.rates.push_back({static_cast<std::int32_t>(std::strtol(gpus.c_str(), nullptr, 10)),
                            IterationRate{nearest_integer(rate.get<double>() * kMicro)}});

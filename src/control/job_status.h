@@ -39,6 +39,8 @@ constexpr bool is_over(ShownPhase phase) {
 struct ShownCurve {
   std::string origin;  // "measured", "profiled", "planned", "assumed"; "stated": by its own file
   std::vector<CurvePoint> rates;
+  std::vector<std::int32_t>
+      measured_on{};  // of a measured one: the sizes that ran; empty: not known
   friend bool operator==(const ShownCurve&, const ShownCurve&) = default;
 };
 std::string_view to_string(CurveOrigin origin);

@@ -112,7 +112,8 @@ TEST_F(FollowedJob, ReadsBackAsItWasWritten) {
   status.resumes = 3;
   status.rate = IterationRate{10'200'001};
   status.loss = 0.1 + 0.2;
-  status.curve = ShownCurve{"measured", {{1, IterationRate{10'200'000}}, {16, IterationRate{1}}}};
+  status.curve =
+      ShownCurve{"measured", {{1, IterationRate{10'200'000}}, {16, IterationRate{1}}}, {1}};
   status.last_change = ChangeTimes{from_seconds(1), Duration{1}, {}, {}, Duration{123'456'789}};
   status.last_change->is_warm = true;
   status.losses = 1;

@@ -91,10 +91,25 @@ Curve curve_when_stated(const Curve* known, const Curve& stated) {
   return Curve{{stated.measured().begin(), stated.measured().end()}, CurveOrigin::assumed};
 }
 
+Curve curve_when_planned(const Curve* known, const Curve& planned) {
+  const bool was_seen = known != nullptr && (known->origin() == CurveOrigin::measured ||
+                                             known->origin() == CurveOrigin::profiled);
+  return was_seen ? curve_when_stated(known, planned) : planned;
+}
+
+std::vector<std::int32_t> MeasuredRates::sizes(const Key& key) const {
+  std::vector<std::int32_t> sizes;
+  const auto seen = seen_.find(key);
+  if (seen == seen_.end() || seen->second.ran_before) return sizes;
+  for (const auto& [gpus, rate] : seen->second.rates) sizes.push_back(gpus);
+  return sizes;
+}
+
 std::optional<Curve> MeasuredRates::hear(const Key& key, std::int32_t gpus, RunRate& run,
                                          const Curve* known, Time now) {
   Seen& seen = seen_[key];
   const bool was_measured = known != nullptr && known->origin() == CurveOrigin::measured;
+  if (seen.rates.empty()) seen.ran_before = was_measured;
   const IterationRate known_rate = known == nullptr ? IterationRate{} : known->rate_at(gpus);
   std::optional<IterationRate> earlier;
   if (const auto at = seen.rates.find(gpus); at != seen.rates.end()) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "domain/curve.h"
 #include "domain/engine.h"
@@ -54,6 +55,8 @@ Curve merged(const Curve& shape, std::span<const CurvePoint> measured);
 // What is known once a user has stated a curve. It says nothing new about sizes that were measured or profiled;
 // other sizes of it are scaled likewise.
 Curve curve_when_stated(const Curve* known, const Curve& stated);
+// And once one was planned, which is better than what somebody assumes.
+Curve curve_when_planned(const Curve* known, const Curve& planned);
 
 class MeasuredRates {
  public:
@@ -68,11 +71,15 @@ class MeasuredRates {
   // what was measured and one was not given just before. Requires: run.rate().
   std::optional<Curve> hear(const Key& key, std::int32_t gpus, RunRate& run, const Curve* known,
                             Time now);
+  // The sizes that ran; those of a curve beside them are scaled. Empty: not known, because some ran before the start.
+  std::vector<std::int32_t> sizes(const Key& key) const;
 
  private:
   struct Seen {
     std::map<std::int32_t, IterationRate> rates;  // by size
     std::optional<Time> told;
+    bool ran_before =
+        false;  // the first curve heard of was measured already, at sizes that it does not tell
   };
   std::map<Key, Seen> seen_;
 };

@@ -151,5 +151,20 @@ TEST(MeasuredRates, RunsAreAveragedAndWhatIsKnownFromBeforeARestartCounts) {
             per_second(10));
 }
 
+TEST(MeasuredRates, WhichSizesRanIsKnownOnlyWhenNoneRanBefore) {
+  MeasuredRates rates;
+  const Curve stated = a_curve({{1, 10}, {2, 19}});
+  EXPECT_TRUE(rates.sizes(kKey).empty());
+  RunRate run = run_at(10);
+  const Curve curve = *rates.hear(kKey, 1, run, &stated, at_second(0));
+  RunRate larger = run_at(15);
+  rates.hear(kKey, 2, larger, &curve, at_second(100));
+  EXPECT_EQ(rates.sizes(kKey), (std::vector<std::int32_t>{1, 2}));
+  MeasuredRates after_restart;
+  RunRate next = run_at(10);
+  after_restart.hear(kKey, 1, next, &curve, at_second(200));
+  EXPECT_TRUE(after_restart.sizes(kKey).empty()) << "two had run as well";
+}
+
 }  // namespace
 }  // namespace weir::control

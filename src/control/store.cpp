@@ -50,7 +50,9 @@ Result<Statements> prepare_statements(SqliteConnection& connection) {
   Statements all;
   const std::pair<SqliteStatement*, const char*> texts[] = {
       {&all.insert_entry, "INSERT INTO log VALUES (?, ?, ?, ?, ?)"},
-      {&all.insert_entry_of_job, "INSERT INTO log_by_job VALUES (?, ?)"},
+      // A store whose damage an older version accepted still has rows of the lost entries, and new ones take their
+      // numbers. The same pair twice says the same.
+      {&all.insert_entry_of_job, "INSERT OR IGNORE INTO log_by_job VALUES (?, ?)"},
       {&all.set_end, "UPDATE log_end SET entry = ?, record = ?, chain = ?"},
       {&all.insert_job, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)"},
       {&all.insert_document, "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"},
@@ -304,6 +306,11 @@ class SqliteStore final : public Store {
       ends_.end_chain = Chain::of(rows->number(2));
     }
     rows->reset();
+    // Entries that come now have the numbers of those that are gone, perhaps about the same jobs.
+    auto gone = connection_.prepare("DELETE FROM log_by_job WHERE entry > ?");
+    if (!gone) return tl::unexpected{std::move(gone).error()};
+    if (!gone->bind(1, ends_.end.entry).run())
+      return tl::unexpected{connection_.error("forget lost entries")};
     return write_end(ends_);
   }
 

@@ -125,6 +125,24 @@ TEST(StoreDamage, AnOlderFileInPlaceOfTheStoreIsNoticed) {
   EXPECT_EQ(closed.problem(), "") << "it was accepted once and for all";
 }
 
+// Which jobs the lost entries were about is forgotten with them: new entries take their numbers.
+TEST(StoreDamage, AfterAnAcceptedCutTheLogGoesOnAboutTheSameJobs) {
+  ClosedStore closed;
+  closed.change("DELETE FROM log WHERE entry > 80");
+  closed.options.accepts_damage = true;
+  auto store = Store::open(closed.options);
+  ASSERT_TRUE(store) << error_of(store);
+  ASSERT_EQ((*store)->end().entry, 80U);
+  store->reset();
+  auto connection = SqliteConnection::open(closed.options.file, "", Access::read_write);
+  ASSERT_TRUE(connection) << error_of(connection);
+  auto rows = connection->prepare("SELECT count(*), max(entry) FROM log_by_job");
+  ASSERT_TRUE(rows) << error_of(rows);
+  ASSERT_EQ(rows->step(), SqliteStatement::Step::row);
+  EXPECT_GT(rows->integer(0), 0);
+  EXPECT_LE(rows->integer(1), 80);
+}
+
 TEST(StoreDamage, ADeletedWriteAheadLogIsNoticed) {
   const TemporaryFolder folder;
   const TemporaryFolder elsewhere;

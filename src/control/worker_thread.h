@@ -17,37 +17,47 @@ class WorkerThread {
       : most_waiting_{most_waiting}, thread_{[this] { work(); }} {}
   ~WorkerThread() { stop(); }
 
-  // False when too much waits already, or after stop(): the task will not run.
-  bool post(std::function<void()> task) {
+  // False when too much waits already, or after stop(): the task will not run. `dropped` is called instead of a task
+  // that was accepted when stop() came first.
+  bool post(std::function<void()> task, std::function<void()> dropped = {}) {
     const std::lock_guard lock{mutex_};
     if (is_stopping_ || tasks_.size() >= most_waiting_) return false;
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), std::move(dropped)});
     changed_.notify_one();
     return true;
   }
 
   // Finishes the task in hand; the others are dropped.
   void stop() {
+    std::deque<Task> dropped;
     {
       const std::lock_guard lock{mutex_};
       is_stopping_ = true;
-      tasks_.clear();
+      dropped.swap(tasks_);
       changed_.notify_one();
+    }
+    for (const Task& task : dropped) {
+      if (task.dropped) task.dropped();
     }
     if (thread_.joinable()) thread_.join();
   }
 
  private:
+  struct Task {
+    std::function<void()> run;
+    std::function<void()> dropped;
+  };
+
   void work() {
     std::unique_lock lock{mutex_};
     while (true) {
       changed_.wait(lock, [&] { return is_stopping_ || !tasks_.empty(); });
       if (is_stopping_) return;
-      auto task = std::move(tasks_.front());
+      Task task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
-      task();
-      task = nullptr;
+      task.run();
+      task = {};
       lock.lock();
     }
   }
@@ -55,7 +65,7 @@ class WorkerThread {
   std::size_t most_waiting_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -5,17 +5,12 @@
 
 #include <string_view>
 
+#include "domain/whole_characters.h"
+
 namespace weir {
 namespace {
 
 constexpr std::size_t kLongestQuote = 80;
-
-// The first bytes of a text, at most `limit`, without cutting a UTF-8 character in two.
-std::string_view whole_characters(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return text;
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0U) == 0x80U) --limit;
-  return text.substr(0, limit);
-}
 
 // Input is not to be trusted on the reader's terminal: long text is cut, control bytes are shown.
 std::string quoted(std::string_view text) {

@@ -82,6 +82,7 @@ struct KernelSample {
   double milliseconds = 0;
   double cpu_microseconds = 0;  // the CPU's time for one eager call; 0: not known
   bool is_held_out = false;     // never fitted to
+  std::int64_t row = 0;  // among those of its device in its file: rows stand as they were measured
 };
 
 // Samples of one device.

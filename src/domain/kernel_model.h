@@ -66,6 +66,9 @@ struct KernelGroup {
   friend bool operator==(const KernelGroup&, const KernelGroup&) = default;
 };
 
+// What trees look at: numbers about a call and its launch (predict/kernels/kernel_features.h).
+inline constexpr std::size_t kTreeFeatures = 32;
+
 // Regression trees that are added up, all of one depth, each with every node: 2^depth - 1 nodes in the order
 // of levels, 2^depth leaves. A value above the threshold goes right.
 struct BoostedTrees {

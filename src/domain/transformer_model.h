@@ -26,6 +26,7 @@ struct TransformerModel {
   bool has_tied_embeddings = false;
   std::int64_t experts = 1;
   std::int64_t experts_per_token = 1;
+  std::int64_t positions = 0;  // the longest sequence it was made for; 0: nobody said
 
   // Width of all query heads, and of all key heads.
   std::int64_t query_width() const { return heads * head_dim; }
@@ -41,6 +42,8 @@ struct TransformerModel {
   std::int64_t vocab_elements() const { return vocab * hidden; }
   // Layers, the last norm, and the embedding twice (unless tied).
   std::int64_t elements() const;
+
+  friend bool operator==(const TransformerModel&, const TransformerModel&) = default;
 };
 
 // 2 * multiply-adds of one forward pass over `tokens` of a sequence of `sequence` tokens, causal attention

@@ -102,7 +102,7 @@ TEST(ClusterYaml, NeedsAListOfNodes) {
   EXPECT_THAT(mistakes_of(cluster_from("nodes: 3\n")),
               HasSubstr("nodes is \"3\", expected a list of nodes"));
   EXPECT_THAT(mistakes_of(cluster_from("nodes: []\n")),
-              HasSubstr("nodes is \"a list\", expected a list of nodes"));
+              HasSubstr("nodes is \"an empty list\", expected a list of nodes"));
 }
 
 TEST(ClusterYaml, LimitsWhatALineCanMake) {

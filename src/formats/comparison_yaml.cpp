@@ -12,6 +12,7 @@
 #include "domain/nearest_name.h"
 #include "formats/cluster_shorthand.h"
 #include "formats/data_dir.h"
+#include "formats/file_title.h"
 #include "formats/input_ranges.h"
 #include "formats/quantity_text.h"
 #include "formats/yaml_document.h"
@@ -21,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kComparisonKeys{"traces", "policies", "seeds"};
+constexpr std::array<std::string_view, 4> kComparisonKeys{"traces", "policies", "seeds",
+                                                          "gpu_file"};
 constexpr std::array<std::string_view, 4> kTraceKeys{"jobs", "cluster", "curves", "slot"};
 constexpr std::string_view kData = "${WEIR_DATA}";
 constexpr std::size_t kMostTraces = 1000;
@@ -31,6 +33,7 @@ constexpr std::string_view kJobsRule = "the path of a trace (CSV) or of training
 constexpr std::string_view kClusterRule = "a cluster such as 16x8xA100, or the path of its file";
 constexpr std::string_view kCurvesRule =
     "the path of a folder of throughput tables, or of a JSON file";
+constexpr std::string_view kGpuFileRule = "the path of a file of GPU types";
 constexpr std::string_view kNoDataRule =
     "a path without ${WEIR_DATA}, or the variable WEIR_DATA set to the folder of the public data";
 constexpr std::string_view kVariableRule =
@@ -52,6 +55,7 @@ class ComparisonReader {
       read_traces(top);
       read_policies(top);
       read_seeds(top);
+      if (top.has("gpu_file")) comparison_.gpu_file = read_path(top, "gpu_file", kGpuFileRule);
     }
     if (!mistakes_.empty()) return bad_input(std::move(mistakes_));
     return std::move(comparison_);
@@ -75,7 +79,9 @@ class ComparisonReader {
   void read_trace(const YamlFields& fields) {
     ComparedTrace trace;
     trace.jobs = read_path(fields, "jobs", kJobsRule);
-    trace.curves = read_path(fields, "curves", kCurvesRule);
+    // Jobs in YAML may have models to plan; whether all have is for their reader to say.
+    if (fields.has("curves") || is_csv_name(trace.jobs.string()))
+      trace.curves = read_path(fields, "curves", kCurvesRule);
     const auto cluster = fields.require("cluster", kClusterRule, non_empty);
     if (cluster && looks_like_cluster_shorthand(*cluster)) {
       trace.cluster = *cluster;

@@ -10,8 +10,10 @@
 //     - {jobs: ../night.yaml, cluster: lab.yaml, curves: ../curves}
 //   policies: [weir, elasticflow, edf]   # optional; default: all there are
 //   seeds: [42, 43]                      # optional; default: one run
+//   gpu_file: gpus.yaml                  # optional; types of GPU that weir does not know (gpu_types_yaml.h)
 //
-//   jobs, curves  a path, relative to the file's own folder
+//   jobs, curves, gpu_file  a path, relative to the file's own folder. A trace whose jobs are YAML needs no curves
+//                 where all their models are planned (planned_model_fields.h)
 //   cluster       a cluster in a word (cluster_shorthand.h), or the path of a cluster file
 //   ${WEIR_DATA}  at the beginning of a path: the folder of the public data (data_dir.h)
 //
@@ -33,8 +35,8 @@ namespace weir::formats {
 
 struct ComparedTrace {
   std::filesystem::path jobs;
-  std::string cluster;  // a word or a path
-  std::filesystem::path curves;
+  std::string cluster;           // a word or a path
+  std::filesystem::path curves;  // empty: all models are planned
   std::optional<Duration> slot;
   std::uint64_t line = 0;  // where the file names it
   friend bool operator==(const ComparedTrace&, const ComparedTrace&) = default;
@@ -44,6 +46,7 @@ struct Comparison {
   std::vector<ComparedTrace> traces;
   std::vector<std::string> policies;  // empty: all
   std::vector<std::uint64_t> seeds;   // empty: one run
+  std::filesystem::path gpu_file;     // empty: none
 };
 
 // What a comparison file may rely on.

@@ -61,6 +61,19 @@ TEST(ComparisonYaml, WithoutThemAllPoliciesAndOneRunAreMeant) {
   EXPECT_TRUE(comparison_from(kTrace + "policies: all\n")->policies.empty());
 }
 
+TEST(ComparisonYaml, JobsThatMayBePlannedNeedNoCurves) {
+  const auto comparison = comparison_from(
+      "gpu_file: ../gpus.yaml\ntraces:\n  - {jobs: night.yaml, cluster: 2x8xA100}\n");
+  ASSERT_TRUE(comparison) << mistakes_of(comparison);
+  EXPECT_EQ(comparison->traces[0].curves, "");
+  EXPECT_EQ(comparison->gpu_file, "dir/../gpus.yaml");
+  EXPECT_EQ(comparison_from(kTrace)->gpu_file, "");
+  EXPECT_THAT(mistakes_in("traces:\n  - {jobs: t.csv.gz, cluster: 2x8xA100}\n"),
+              HasSubstr("dir/c.yaml:2: curves is missing"));
+  EXPECT_THAT(mistakes_in(kTrace + "gpu_file: []\n"),
+              HasSubstr("expected the path of a file of GPU types"));
+}
+
 TEST(ComparisonYaml, TheDataFolderItselfIsAPathToo) {
   const auto comparison =
       comparison_from("traces:\n  - {jobs: a.csv, cluster: 2x2xT4, curves: \"${WEIR_DATA}\"}\n");

@@ -16,6 +16,7 @@
 #include "formats/job_tree.h"
 #include "formats/json_string.h"
 #include "formats/plain_name.h"
+#include "formats/planned_model_fields.h"
 #include "formats/quantity_text.h"
 #include "formats/rate_text.h"
 #include "formats/time_text.h"
@@ -36,7 +37,8 @@ constexpr std::string_view kNameRule =
     "1 to 128 letters, digits, - _ . that begin with a letter or digit and are not only digits";
 // No spaces: names with one are the control plane's own.
 constexpr std::string_view kModelRule =
-    "a name of 1 to 253 bytes, UTF-8 without spaces and control characters";
+    "a name of 1 to 253 bytes, UTF-8 without spaces and control characters, or what to plan: "
+    "{config: gpt.json, batch: 256}";
 constexpr std::string_view kCommandRule =
     "the program and its arguments, such as [python3, train.py], or one text for the shell";
 constexpr std::string_view kRunTimeRule = "a duration of more than 0s, up to 36525d, such as 30m";
@@ -136,8 +138,8 @@ std::optional<JobDocument::Deadline> parse_deadline(std::string_view text) {
 class JobReader {
  public:
   JobReader(const JobTree& tree, const JobNode& map, std::span<const std::string_view> keys,
-            Diagnostics& mistakes)
-      : fields_{tree, map, keys, mistakes} {}
+            const std::optional<std::filesystem::path>& folder, Diagnostics& mistakes)
+      : fields_{tree, map, keys, mistakes}, folder_{folder}, mistakes_{mistakes} {}
 
   bool is_usable() const { return fields_.is_usable(); }
   const JobFields& fields() const { return fields_; }
@@ -240,7 +242,10 @@ class JobReader {
     const auto is_model = [](std::string_view text) {
       return is_plain_name(text) && text.find(' ') == std::string_view::npos;
     };
-    const auto model = fields_.get("model", JobTree::is_text, kModelRule, text_that(is_model));
+    const bool is_planned = has_model_to_plan();
+    const auto model =
+        is_planned ? std::nullopt
+                   : fields_.get("model", JobTree::is_text, kModelRule, text_that(is_model));
     const auto batch = fields_.integer("batch", 0, kMostGlobalBatch);
     const auto rigid = fields_.get("rigid", JobTree::is_truth, "true or false", parse_truth);
     const auto profile = fields_.get("profile", JobTree::is_truth, "true or false", parse_truth);
@@ -251,8 +256,11 @@ class JobReader {
       job_.curve = {std::string{model.value_or(job_.name)}, batch.value_or(0)};
       job_.is_rigid = rigid.value_or(false);
       job_.is_to_be_profiled = profile.value_or(false);
+      if (is_planned) read_model_to_plan();
       return;
     }
+    if (is_planned) read_model_to_plan();
+    job_.planned.reset();
     for (const std::string_view key : {"model", "batch", "throughput", "profile"}) {
       if (fields_.has(key)) fields_.reject(key, "iterations too, or none of it");
     }
@@ -260,6 +268,28 @@ class JobReader {
       fields_.reject("rigid", "iterations too: only a training job can change its size");
     }
     job_.throughput.reset();
+  }
+
+  bool has_model_to_plan() const {
+    const JobNode* const node = fields_.find("model");
+    return node != nullptr && node->kind == JobTree::Kind::map;
+  }
+
+  void read_model_to_plan() {
+    auto model = read_planned_model(fields_.tree(), *fields_.find("model"), folder_, mistakes_);
+    if (fields_.has("batch"))
+      fields_.reject("batch", "it inside of model: the plan is made for it");
+    if (fields_.has("throughput")) {
+      fields_.reject("throughput",
+                     "none beside a model to plan: state a curve, or have one planned");
+    }
+    if (job_.is_to_be_profiled) {
+      fields_.reject("profile",
+                     "none beside a model to plan: measure it first, or have it planned");
+    }
+    if (!model) return;
+    job_.curve = std::move(model->key);
+    job_.planned = std::move(model->planned);
   }
 
   void read_throughput() {
@@ -443,12 +473,15 @@ class JobReader {
   }
 
   JobFields fields_;
+  const std::optional<std::filesystem::path>& folder_;
+  Diagnostics& mistakes_;
   JobDocument job_;
 };
 
 Result<JobDocument> read_only_job(const JobTree& tree) {
   Diagnostics mistakes;
-  JobReader reader{tree, tree.root(), job_field_names(), mistakes};
+  const std::optional<std::filesystem::path> no_files;
+  JobReader reader{tree, tree.root(), job_field_names(), no_files, mistakes};
   if (!reader.is_usable()) return bad_input(std::move(mistakes));
   JobDocument job = reader.read();
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
@@ -458,9 +491,10 @@ Result<JobDocument> read_only_job(const JobTree& tree) {
 // The jobs of a file; names are of one job only.
 class FileReader {
  public:
-  explicit FileReader(const JobTree& tree) : tree_{tree} {}
+  FileReader(const JobTree& tree, const std::optional<std::filesystem::path>& folder)
+      : tree_{tree}, folder_{folder} {}
 
-  Result<std::vector<JobDocument>> read() {
+  Result<std::vector<PlacedJob>> read() {
     const JobNode& root = tree_.root();
     const auto members = tree_.children(root);
     const bool is_list = root.kind == JobTree::Kind::map && !members.empty() &&
@@ -492,7 +526,7 @@ class FileReader {
   }
 
   void read_job(const JobNode& node) {
-    JobReader reader{tree_, node, kFields, mistakes_};
+    JobReader reader{tree_, node, kFields, folder_, mistakes_};
     if (!reader.is_usable()) return;
     const JobFields& fields = reader.fields();
     const JobDocument job = reader.read();
@@ -505,8 +539,9 @@ class FileReader {
     if (count && job.name.size() + 1 + std::to_string(*count).size() > kLongestJobName) {
       return fields.reject("name", kNameRule);
     }
+    const auto place = place_of(node);
     for (std::size_t i = 1; i <= wanted && !mistakes_.full(); ++i) {
-      JobDocument& added = jobs_.emplace_back(job);
+      JobDocument& added = jobs_.emplace_back(PlacedJob{job, place}).job;
       if (count) added.name = fmt::format("{}-{}", job.name, i);
       if (job.name.empty()) continue;  // noted
       const auto [at, is_new] = line_of_name_.emplace(added.name, node.line);
@@ -516,11 +551,27 @@ class FileReader {
     }
   }
 
+  std::shared_ptr<const JobPlace> place_of(const JobNode& job) const {
+    JobPlace place{tree_.source_name(), job.line, {}};
+    for (const JobNode* field : tree_.children(job))
+      place.lines.emplace(std::string{field->key}, field->line);
+    return std::make_shared<const JobPlace>(std::move(place));
+  }
+
   const JobTree& tree_;
+  const std::optional<std::filesystem::path>& folder_;
   Diagnostics mistakes_;
-  std::vector<JobDocument> jobs_;
+  std::vector<PlacedJob> jobs_;
   std::unordered_map<std::string, std::uint64_t> line_of_name_;
 };
+
+Result<std::vector<PlacedJob>> read_placed(InputFile input,
+                                           const std::optional<std::filesystem::path>& folder) {
+  const auto document = YamlDocument::read(std::move(input));
+  if (!document) return tl::unexpected(document.error());
+  const JobTree tree = JobTree::from_yaml(*document);
+  return FileReader{tree, folder}.read();
+}
 
 // Appends `,"key":` and leaves the value to the caller.
 class ObjectWriter {
@@ -568,8 +619,13 @@ void append_list(std::string& out, const std::vector<std::string>& texts) {
 void write_training(std::string& out, ObjectWriter& object, const JobDocument& job) {
   constexpr int kMicroDecimals = 6;
   object.number("iterations", job.iterations);
-  if (job.curve.model != job.name) object.text("model", job.curve.model);
-  if (job.curve.global_batch != 0) object.number("batch", job.curve.global_batch);
+  if (job.planned) {
+    object.key("model");
+    out += write_planned_model(*job.planned, job.curve.global_batch);
+  } else {
+    if (job.curve.model != job.name) object.text("model", job.curve.model);
+    if (job.curve.global_batch != 0) object.number("batch", job.curve.global_batch);
+  }
   if (job.throughput) {
     object.key("throughput");
     ObjectWriter points{out};
@@ -594,16 +650,30 @@ Result<JobDocument> read_job_json(std::string_view text, std::string source_name
   return read_only_job(*tree);
 }
 
-Result<std::vector<JobDocument>> read_job_yaml(InputFile input) {
-  const auto document = YamlDocument::read(std::move(input));
-  if (!document) return tl::unexpected(document.error());
-  return FileReader{JobTree::from_yaml(*document)}.read();
+std::uint64_t JobPlace::line_of(std::string_view field) const {
+  const auto found = lines.find(field.substr(0, field.find('.')));
+  return found == lines.end() ? line : found->second;
+}
+
+Result<std::vector<JobDocument>> read_job_yaml(InputFile input,
+                                               const std::optional<std::filesystem::path>& folder) {
+  auto placed = read_placed(std::move(input), folder);
+  if (!placed) return tl::unexpected(std::move(placed.error()));
+  std::vector<JobDocument> jobs;
+  for (PlacedJob& each : *placed) jobs.push_back(std::move(each.job));
+  return jobs;
+}
+
+Result<std::vector<PlacedJob>> read_placed_jobs(const std::filesystem::path& path) {
+  auto input = InputFile::open(path);
+  if (!input) return tl::unexpected(input.error());
+  return read_placed(std::move(*input), path.parent_path());
 }
 
 Result<std::vector<JobDocument>> read_job_yaml(const std::filesystem::path& path) {
   auto input = InputFile::open(path);
   if (!input) return tl::unexpected(input.error());
-  return read_job_yaml(std::move(*input));
+  return read_job_yaml(std::move(*input), path.parent_path());
 }
 
 Result<JobDocument> read_one_job_yaml(InputFile input) {

@@ -14,6 +14,7 @@
 //   iterations: 20000
 //   model: bert                      # default: the name
 //   batch: 128                       # the global one; default 0: not known
+//   model: {config: gpt.json, batch: 256}   # or plan how fast it is (planned_model_fields.h)
 //   throughput: {1: 2.5, 2: 4.8}     # iterations per second by GPUs, where the server does not know
 //   profile: true                    # measure it first, on GPUs nobody needs; default false
 //   rigid: true                      # it cannot change its size; default false
@@ -42,6 +43,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +55,7 @@
 
 #include "domain/curve.h"
 #include "domain/engine.h"
+#include "domain/planned_model.h"
 #include "domain/result.h"
 #include "domain/time.h"
 #include "domain/training.h"
@@ -79,11 +84,12 @@ struct JobDocument {
   std::string tenant;         // empty: nobody said; the server decides
   std::int32_t priority = 0;  // a larger one goes first
   bool is_training = false;
-  CurveKey curve;                    // of a training job
-  std::int64_t iterations = 0;       // of a training job
-  std::optional<Curve> throughput;   // of a training job, when its user knows
-  bool is_to_be_profiled = false;    // of a training job
-  std::optional<Duration> duration;  // of any other, on `gpus` GPUs
+  CurveKey curve;                       // of a training job
+  std::int64_t iterations = 0;          // of a training job
+  std::optional<Curve> throughput;      // of a training job, when its user knows
+  std::optional<PlannedModel> planned;  // of a training job whose curve is to be planned
+  bool is_to_be_profiled = false;       // of a training job
+  std::optional<Duration> duration;     // of any other, on `gpus` GPUs
   std::int32_t gpus = 1;
   bool is_rigid = true;  // always, unless it is a training job
   Deadline deadline;
@@ -110,8 +116,27 @@ inline constexpr std::string_view kTenantRule =
 // above is refused before it is understood.
 Result<JobDocument> read_job_json(std::string_view text, std::string source_name);
 
-Result<std::vector<JobDocument>> read_job_yaml(InputFile input);
+// Where a job of a file stands, for what others find wrong with it later.
+struct JobPlace {
+  std::string file;
+  std::uint64_t line = 0;
+  std::map<std::string, std::uint64_t, std::less<>> lines;  // of its fields
+
+  // Of "model.gpu" the line of `model`; of a field that it does not have, its own.
+  std::uint64_t line_of(std::string_view field) const;
+};
+struct PlacedJob {
+  JobDocument job;
+  std::shared_ptr<const JobPlace> place;  // jobs of one `count` share it
+};
+
+// `folder` is where the config files of models are looked for; none: they are not read, and a job that
+// names one has a mistake.
+Result<std::vector<JobDocument>> read_job_yaml(
+    InputFile input, const std::optional<std::filesystem::path>& folder = std::nullopt);
+// In the file's own folder.
 Result<std::vector<JobDocument>> read_job_yaml(const std::filesystem::path& path);
+Result<std::vector<PlacedJob>> read_placed_jobs(const std::filesystem::path& path);
 // Exactly one job: neither `jobs` nor `count`.
 Result<JobDocument> read_one_job_yaml(InputFile input);
 

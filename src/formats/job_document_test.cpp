@@ -219,6 +219,22 @@ jobs:
               ElementsAre("job.yaml:2: field is \"name\", expected one of jobs"));
 }
 
+TEST(JobDocument, IsFoundAgainInItsFile) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("jobs.yaml",
+                                 "jobs:\n- {name: a, command: [x]}\n- name: b\n  count: 2\n"
+                                 "  command: [x]\n  gpus: 2\n");
+  const auto jobs = read_placed_jobs(file);
+  ASSERT_TRUE(jobs) << mistakes_of(jobs);
+  ASSERT_EQ(jobs->size(), 3U);
+  EXPECT_EQ((*jobs)[0].place->line_of("gpus"), 2U) << "it has none: the job's own line";
+  EXPECT_EQ((*jobs)[1].place->line_of("gpus"), 6U);
+  EXPECT_EQ((*jobs)[1].place->line_of("command.0"), 5U) << "of what it is a part";
+  EXPECT_EQ((*jobs)[2].place, (*jobs)[1].place);
+  EXPECT_EQ((*jobs)[2].place->file, file.string());
+  EXPECT_FALSE(read_placed_jobs(folder.path() / "none.yaml"));
+}
+
 TEST(JobDocument, NamesAllMistakesAtOnce) {
   EXPECT_THAT(
       mistakes_in(from_yaml("nmae: x\ncommand: []\ngpus: two\nretries: -1\nkind: firm\n")),

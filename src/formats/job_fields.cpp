@@ -13,8 +13,8 @@
 namespace weir::formats {
 
 JobFields::JobFields(const JobTree& tree, const Node& map, std::span<const std::string_view> keys,
-                     Diagnostics& mistakes, std::string_view what)
-    : tree_{tree}, map_{map}, mistakes_{mistakes} {
+                     Diagnostics& mistakes, std::string_view what, std::string_view prefix)
+    : tree_{tree}, map_{map}, mistakes_{mistakes}, prefix_{prefix} {
   if (map.kind != JobTree::Kind::map) {
     note(map, std::string{what}, JobTree::describe(map),
          fmt::format("a map with some of the fields {}", fmt::join(keys, ", ")));
@@ -35,10 +35,11 @@ void JobFields::check_keys(std::span<const std::string_view> keys) {
         expected += fmt::format("; did you mean {}?", *meant);
         misspelt_.push_back(*meant);
       }
-      note(member, "field", member.key.empty() ? "an empty text" : shortened(member.key), expected);
+      note(member, named("field"), member.key.empty() ? "an empty text" : shortened(member.key),
+           expected);
     } else if (std::any_of(members_.begin(), end,
                            [&](const Node* other) { return other->key == member.key; })) {
-      note(member, std::string{member.key}, "given twice", "one value");
+      note(member, named(member.key), "given twice", "one value");
     }
   }
 }
@@ -61,9 +62,9 @@ std::optional<std::int64_t> JobFields::integer(std::string_view key, std::int64_
 
 void JobFields::reject(std::string_view key, std::string_view expected) const {
   if (const Node* const node = find(key)) {
-    note(*node, std::string{key}, JobTree::describe(*node), expected);
+    note(*node, named(key), JobTree::describe(*node), expected);
   } else if (std::find(misspelt_.begin(), misspelt_.end(), key) == misspelt_.end()) {
-    note(map_, std::string{key}, "", expected);
+    note(map_, named(key), "", expected);
   }
 }
 

@@ -21,9 +21,10 @@ class JobFields {
   using KindTest = bool (*)(const Node&);
 
   // Notes when the node is no map, and every key that is unknown or given twice. `what` names the map
-  // in messages. Requires: tree, keys and mistakes outlive it.
+  // in messages, and `prefix` stands before its fields: "model.". Requires: tree, keys and mistakes
+  // outlive it.
   JobFields(const JobTree& tree, const Node& map, std::span<const std::string_view> keys,
-            Diagnostics& mistakes, std::string_view what = "job");
+            Diagnostics& mistakes, std::string_view what = "job", std::string_view prefix = "");
 
   bool is_usable() const { return is_usable_; }
   bool has(std::string_view key) const { return find(key) != nullptr; }
@@ -52,10 +53,12 @@ class JobFields {
 
  private:
   void check_keys(std::span<const std::string_view> keys);
+  std::string named(std::string_view key) const { return prefix_ + std::string{key}; }
 
   const JobTree& tree_;
   const Node& map_;
   Diagnostics& mistakes_;
+  std::string prefix_;
   std::vector<const Node*> members_;
   std::vector<std::string_view> misspelt_;  // known keys that an unknown one probably means
   bool is_usable_ = false;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "formats/input_ranges.h"
 #include "formats/job_document.h"
 #include "formats/plain_name.h"
+#include "formats/transformer_config.h"
 
 namespace weir::formats {
 namespace {
@@ -50,6 +52,28 @@ TEST(JobSchema, HasTheLimitsOfTheReader) {
   EXPECT_EQ(fields["gpus"]["maximum"], kMostGpusPerJob);
   EXPECT_EQ(fields["retries"]["maximum"], kMostRetries);
   EXPECT_EQ(fields["model"]["maxLength"], kLongestName);
+}
+
+TEST(JobSchema, HasTheLimitsOfAModelToPlan) {
+  const SortedJson fields = schema()["properties"]["model"]["properties"];
+  EXPECT_EQ(fields["batch"]["maximum"], kMostGlobalBatch);
+  EXPECT_EQ(fields["sequence"]["maximum"], kLongestSequence);
+  EXPECT_EQ(fields["layers"]["maximum"], kMostModelLayers);
+  EXPECT_EQ(fields["hidden"]["maximum"], kMostHidden);
+  EXPECT_EQ(fields["vocab"]["maximum"], kMostVocab);
+  EXPECT_EQ(fields["ffn"]["maximum"], kMostFfn);
+  EXPECT_EQ(fields["experts"]["maximum"], kMostExperts);
+  // An unknown field is answered with the known ones.
+  const auto wrong = read_job_json(
+      R"({"name":"a","command":["x"],"iterations":1,"model":{"surprise":1}})", "request");
+  ASSERT_FALSE(wrong);
+  std::string known = wrong.error().details.list().front().expected;
+  known = known.substr(0, known.find(';')) + ",";
+  for (const auto& [name, description] : fields.items()) {
+    EXPECT_TRUE(description.contains("description")) << name;
+    EXPECT_THAT(known, testing::HasSubstr(" " + name + ","));
+  }
+  EXPECT_EQ(static_cast<std::size_t>(std::count(known.begin(), known.end(), ',')), fields.size());
 }
 
 TEST(JobSchema, ItsExamplesAreReadAndHaveEveryField) {

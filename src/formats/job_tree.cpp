@@ -9,6 +9,7 @@
 #include "formats/job_document.h"
 #include "formats/json_cursor.h"
 #include "formats/json_string.h"
+#include "formats/json_values.h"
 
 namespace weir::formats {
 
@@ -84,7 +85,7 @@ Result<JobTree> JobTree::from_json(std::string_view text, std::string source_nam
   const std::string expected =
       json.is_broken() ? std::string{json.why()} : std::string{"nothing after the document"};
   return bad_input(Diagnostic{tree.source_name_, json.line(), "text",
-                              fmt::format("not JSON at byte {}", json.offset() + 1), expected});
+                              why_no_json(text, json.offset()), expected});
 }
 
 void JobTree::add_yaml(const YamlValue& value, std::string_view key) {
@@ -103,11 +104,15 @@ void JobTree::add_yaml(const YamlValue& value, std::string_view key) {
   nodes_[at].next = nodes_.size();
 }
 
-JobTree JobTree::from_yaml(const YamlDocument& document) {
+JobTree JobTree::from_yaml(const YamlValue& value, std::string source_name) {
   JobTree tree;
-  tree.source_name_ = document.name();
-  tree.add_yaml(document.root(), {});
+  tree.source_name_ = std::move(source_name);
+  tree.add_yaml(value, {});
   return tree;
+}
+
+JobTree JobTree::from_yaml(const YamlDocument& document) {
+  return from_yaml(document.root(), document.name());
 }
 
 std::vector<const JobTree::Node*> JobTree::children(const Node& parent) const {

@@ -35,6 +35,8 @@ class JobTree {
   static Result<JobTree> from_json(std::string_view text, std::string source_name, int max_depth);
   // Requires: the document outlives the tree.
   static JobTree from_yaml(const YamlDocument& document);
+  // A part of a document that is read in another way.
+  static JobTree from_yaml(const YamlValue& value, std::string source_name);
 
   const std::string& source_name() const { return source_name_; }
   const Node& root() const { return nodes_.front(); }

@@ -58,9 +58,15 @@ std::optional<JsonValue> JsonValues::root() {
   if (json.skip_value(document) && json.at_end()) return JsonValue{document, ""};
   const std::string expected =
       json.is_broken() ? std::string{json.why()} : std::string{"nothing after the document"};
-  mistakes_.add(Diagnostic{file_, json.line(), "text",
-                           fmt::format("not JSON at byte {}", json.offset() + 1), expected});
+  mistakes_.add(
+      Diagnostic{file_, json.line(), "text", why_no_json(text_, json.offset()), expected});
   return std::nullopt;
+}
+
+std::string why_no_json(std::string_view text, std::size_t offset) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "empty";
+  if (text.find('\0') != std::string_view::npos) return "binary";
+  return fmt::format("not JSON at byte {}", offset + 1);
 }
 
 JsonValues::Members JsonValues::members(const JsonValue& object,

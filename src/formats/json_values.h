@@ -73,6 +73,8 @@ JsonValue element_of(const JsonValue& list, std::size_t index, std::string_view 
 std::string member_path(const JsonValue& object, std::string_view key);
 
 bool is_json_list(std::string_view value);
+// What a text is that is no JSON from `offset` on: "empty", "binary", "not JSON at byte 7".
+std::string why_no_json(std::string_view text, std::size_t offset);
 // Nothing when the value is not a number, or not a whole one within 64 bits.
 std::optional<std::int64_t> json_integer(std::string_view value);
 

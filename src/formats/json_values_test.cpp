@@ -41,6 +41,13 @@ TEST(JsonValues, MistakesHaveTheirLine) {
             "characters\n");
 }
 
+TEST(JsonValues, SaysWhatATextIsThatIsNoJson) {
+  EXPECT_EQ(why_no_json("", 0), "empty");
+  EXPECT_EQ(why_no_json(" \r\n", 3), "empty");
+  EXPECT_EQ(why_no_json(std::string_view{"\x1f\x8b\0x", 4}, 0), "binary");
+  EXPECT_EQ(why_no_json("hello", 0), "not JSON at byte 1");
+}
+
 TEST(JsonValues, KnowsWhatIsAListAndAnInteger) {
   EXPECT_TRUE(is_json_list("[1]"));
   EXPECT_FALSE(is_json_list("{}"));

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +18,6 @@ namespace {
 using ModelJson = nlohmann::ordered_json;
 
 constexpr const char* kModelFormat = "weir-kernel-model";
-constexpr std::int32_t kMostTreeFeature = 255;
 constexpr std::int32_t kDeepestTree = 8;
 
 // ---- out ----
@@ -94,17 +95,50 @@ void expect(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
 
+// Numbers far beyond any GPU and any fit: predictions from what is within stay numbers.
+constexpr double kMostRate = 1e30;      // a second
+constexpr double kMostSeconds = 1e6;    // of one unit of work
+constexpr double kMostLogarithm = 100;  // of a correction
+constexpr std::int64_t kMostModelSize = std::int64_t{1} << 40;
+constexpr std::int64_t kMostModelThreads = std::int64_t{1} << 50;
+
+double number_of(const ModelJson& value, double least, double most, const std::string& what) {
+  const auto number = value.get<double>();
+  expect(number >= least && number <= most, fmt::format("{} from {} to {}", what, least, most));
+  return number;
+}
+
+std::map<std::string, double> rates_of(const ModelJson& document, const std::string& what) {
+  std::map<std::string, double> rates;
+  for (const auto& [key, value] : document.items())
+    rates[key] = number_of(value, 0, kMostRate, what);
+  return rates;
+}
+
+std::array<double, kWorkColumns> seconds_of(const ModelJson& list, const std::string& what) {
+  expect(list.size() == kWorkColumns, what);
+  std::array<double, kWorkColumns> seconds{};
+  for (std::size_t i = 0; i < kWorkColumns; ++i)
+    seconds[i] = number_of(list.at(i), 0, kMostSeconds, what);
+  return seconds;
+}
+
 std::vector<float> floats_of(const ModelJson& list) {
   std::vector<float> values;
   values.reserve(list.size());
-  for (const ModelJson& value : list) values.push_back(static_cast<float>(value.get<double>()));
+  for (const ModelJson& value : list) {
+    // The largest float, written short, is a little above it as a double.
+    values.push_back(static_cast<float>(value.get<double>()));
+    expect(std::isfinite(values.back()), "thresholds and leaves are floats");
+  }
   return values;
 }
 
 BoostedTrees trees_of(const std::string& key, const ModelJson& document) {
   BoostedTrees trees;
   trees.depth = document.at("depth").get<std::int32_t>();
-  trees.offset = document.at("offset").get<double>();
+  trees.offset =
+      number_of(document.at("offset"), -kMostLogarithm, kMostLogarithm, key + ": offset");
   trees.features = document.at("features").get<std::vector<std::int32_t>>();
   trees.thresholds = floats_of(document.at("thresholds"));
   trees.leaves = floats_of(document.at("leaves"));
@@ -114,8 +148,11 @@ BoostedTrees trees_of(const std::string& key, const ModelJson& document) {
              trees.features.size() == trees.leaves.size() / leaves * (leaves - 1) &&
              trees.thresholds.size() == trees.features.size(),
          key + ": every tree has all its nodes");
+  for (const float leaf : trees.leaves)
+    expect(std::abs(leaf) <= kMostLogarithm,
+           fmt::format("{}: leaves up to {}", key, kMostLogarithm));
   for (const std::int32_t feature : trees.features)
-    expect(feature >= 0 && feature <= kMostTreeFeature, key + ": features");
+    expect(feature >= 0 && static_cast<std::size_t>(feature) < kTreeFeatures, key + ": features");
   return trees;
 }
 
@@ -134,13 +171,11 @@ KernelGroup group_of_json(const ModelJson& document) {
   group.key = document.at("key").get<std::string>();
   group.samples = document.at("samples").get<std::int64_t>();
   group.error = document.at("error").get<double>();
-  expect(document.at("seconds").size() == kWorkColumns, group.key + ": seconds");
-  group.seconds = document.at("seconds").get<std::array<double, kWorkColumns>>();
+  group.seconds = seconds_of(document.at("seconds"), group.key + ": seconds");
   group.has_traffic = document.contains("traffic_seconds");
-  if (group.has_traffic) {
-    expect(document.at("traffic_seconds").size() == kWorkColumns, group.key + ": traffic_seconds");
-    group.traffic_seconds = document.at("traffic_seconds").get<std::array<double, kWorkColumns>>();
-  }
+  if (group.has_traffic)
+    group.traffic_seconds =
+        seconds_of(document.at("traffic_seconds"), group.key + ": traffic_seconds");
   group.flops = range_of(document.at("flops"));
   group.bytes = range_of(document.at("bytes"));
   return group;
@@ -165,31 +200,43 @@ DispatchEntry entry_of(const ModelJson& list, std::size_t sketches) {
   DispatchEntry entry;
   expect(list.at(0).size() == kMostKernelSizes, "dispatch: sizes");
   entry.sizes = list.at(0).get<KernelSizes>();
-  for (const std::int64_t size : entry.sizes) expect(size >= 0, "dispatch: sizes from 0");
+  for (const std::int64_t size : entry.sizes)
+    expect(size >= 0 && size <= kMostModelSize,
+           fmt::format("dispatch: sizes from 0 to {}", kMostModelSize));
   entry.sketch = list.at(1).get<std::int32_t>();
   expect(entry.sketch >= 0 && static_cast<std::size_t>(entry.sketch) < sketches,
          "dispatch: a sketch that is there");
   entry.blocks = list.at(2).get<std::int64_t>();
   entry.helper_threads = list.at(3).get<std::int64_t>();
-  entry.residual = list.at(4).get<double>();
+  for (const std::int64_t count : {entry.blocks, entry.helper_threads})
+    expect(count >= 0 && count <= kMostModelThreads,
+           fmt::format("dispatch: blocks and threads from 0 to {}", kMostModelThreads));
+  entry.residual = number_of(list.at(4), -kMostLogarithm, kMostLogarithm, "dispatch: residuals");
   return entry;
 }
 
 DeviceSpec device_of(const ModelJson& document) {
   DeviceSpec device;
   device.name = document.at("name").get<std::string>();
-  device.sms = document.at("sms").get<double>();
-  device.clock_mhz = document.at("clock_mhz").get<double>();
-  device.bytes_per_second = document.at("bytes_per_second").get<double>();
-  device.l2_bytes = document.at("l2_bytes").get<double>();
-  device.flops = document.at("flops").get<std::map<std::string, double>>();
-  device.max_warps_per_sm = document.at("max_warps_per_sm").get<double>();
-  expect(device.sms >= 1 && device.clock_mhz > 0 && device.bytes_per_second > 0,
-         "device: SMs, clock and bandwidth above 0");
+  device.sms = number_of(document.at("sms"), 1, 1e6, "device: sms");
+  device.clock_mhz = number_of(document.at("clock_mhz"), 1, 1e6, "device: clock_mhz");
+  device.bytes_per_second =
+      number_of(document.at("bytes_per_second"), 1, kMostRate, "device: bytes_per_second");
+  device.l2_bytes = number_of(document.at("l2_bytes"), 0, 1e15, "device: l2_bytes");
+  device.flops = rates_of(document.at("flops"), "device: flops");
+  device.max_warps_per_sm =
+      number_of(document.at("max_warps_per_sm"), 1, 1e4, "device: max_warps_per_sm");
   return device;
 }
 
+// Exceptions of the JSON library begin with their name: "[json.exception.out_of_range.403] key 'sms' not found".
+std::string without_name(std::string_view what) {
+  if (what.starts_with("[json")) what.remove_prefix(std::min(what.size(), what.find(']') + 2));
+  return std::string{what};
+}
+
 KernelModel model_of(const ModelJson& document) {
+  expect(document.contains("format"), "a file without format");
   expect(document.at("format") == kModelFormat, fmt::format("format is {}", kModelFormat));
   expect(document.at("version") == kKernelModelVersion,
          fmt::format("version {}", kKernelModelVersion));
@@ -197,11 +244,14 @@ KernelModel model_of(const ModelJson& document) {
   model.device = device_of(document.at("device"));
   model.versions = document.at("versions").get<std::map<std::string, std::string>>();
   const ModelJson& roofline = document.at("roofline");
-  model.roofline_flops = roofline.at("flops").get<std::map<std::string, double>>();
-  model.roofline_bytes_per_second = roofline.at("bytes_per_second").get<double>();
+  model.roofline_flops = rates_of(roofline.at("flops"), "roofline: flops");
+  model.roofline_bytes_per_second =
+      number_of(roofline.at("bytes_per_second"), 0, kMostRate, "roofline: bytes_per_second");
   const ModelJson& host = document.at("host");
-  model.host = {host.at("probe_microseconds").get<double>(), host.at("op_probes").get<double>(),
-                host.at("tensor_probes").get<double>()};
+  const auto probes = [&](const char* key) {
+    return number_of(host.at(key), 0, kMostSeconds, fmt::format("host: {}", key));
+  };
+  model.host = {probes("probe_microseconds"), probes("op_probes"), probes("tensor_probes")};
   for (const auto& [key, figures] : document.at("errors").items())
     model.errors[key] = {
         figures.at("samples").get<std::int64_t>(), figures.at("mean").get<double>(),
@@ -262,7 +312,7 @@ Result<KernelModel> read_kernel_model(InputFile input) {
   try {
     return model_of(ModelJson::parse(*text));
   } catch (const std::exception& problem) {
-    return bad_input(Diagnostic{name, 0, "kernel model", problem.what(),
+    return bad_input(Diagnostic{name, 0, "kernel model", without_name(problem.what()),
                                 "a model that `weir kernels fit` wrote"});
   }
 }

@@ -37,10 +37,10 @@ KernelModel random_model(std::uint64_t seed) {
   trees.depth = 2;
   trees.offset = rng.normal();
   for (int i = 0; i < 3 * 2; ++i) {
-    trees.features.push_back(static_cast<std::int32_t>(rng.below(30)));
+    trees.features.push_back(static_cast<std::int32_t>(rng.below(kTreeFeatures)));
     trees.thresholds.push_back(static_cast<float>(rng.normal()));
   }
-  for (int i = 0; i < 4 * 2; ++i) trees.leaves.push_back(static_cast<float>(rng.lognormal(0, 9)));
+  for (int i = 0; i < 4 * 2; ++i) trees.leaves.push_back(static_cast<float>(rng.normal()));
   trees.thresholds[0] = std::numeric_limits<float>::max();
   model.known_launch["gemm/bf16/"] = model.predicted_launch["gemm/bf16/"] = model.by_shape["x"] =
       trees;
@@ -70,16 +70,29 @@ std::string changed(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
+// The first number that the first tree looks at is that one.
+std::string with_a_feature(int number) {
+  std::string text = *kernel_model_json(random_model(1));
+  const std::string key = "\"features\":[";
+  const std::size_t begin = text.find(key) + key.size();
+  return text.replace(begin, text.find(',', begin) - begin, std::to_string(number));
+}
+
 TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
   for (const std::string& text :
        {std::string{"{}"}, std::string{"["}, changed("\"version\":1", "\"version\":2"),
         changed("weir-kernel-model", "other"), changed("\"depth\":2", "\"depth\":3"),
-        changed("\"depth\":2", "\"depth\":70"),
+        changed("\"depth\":2", "\"depth\":70"), changed("\"features\":[", "\"features\":[32,"),
+        with_a_feature(32), with_a_feature(-1), changed("\"leaves\":[", "\"leaves\":[1e300,"),
         changed("[[1,2,3,4,0,0,0],0,", "[[1,2,3,4,0,0,0],1,"),
-        changed("[[1,2,3,4,0,0,0],", "[[1,2,3,4],"), changed("\"sms\":", "\"sms\":-")}) {
+        changed("[[1,2,3,4,0,0,0],", "[[1,2,3,4],"), changed("\"sms\":", "\"sms\":-"),
+        changed("\"offset\":", "\"offset\":1e9,\"was\":"),
+        changed("\"seconds\":[", "\"seconds\":[-"), changed("\"op_probes\":", "\"op_probes\":-")}) {
     const auto model = read_text(text);
     ASSERT_FALSE(model) << text.substr(0, 60);
-    EXPECT_THAT(to_string(model.error().details), HasSubstr("model.json: kernel model"));
+    EXPECT_THAT(to_string(model.error().details),
+                testing::AllOf(HasSubstr("model.json: kernel model"),
+                               testing::Not(HasSubstr("json.exception"))));
   }
 }
 

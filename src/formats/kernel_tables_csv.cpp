@@ -19,6 +19,11 @@ constexpr std::uint64_t kMaxKernelTableBytes = std::uint64_t{256} << 20;
 constexpr std::int64_t kMostKernelNames = 1'000'000;
 constexpr std::int64_t kMostKernelSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMostGrid = std::int64_t{1} << 31;
+constexpr std::int64_t kMostGridSide = 65'535;  // of y and z
+// Far above what is launched; the threads of all launches that fit a row stay below 2^63.
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 36;
+constexpr std::int64_t kMostThreads = 1024;  // of a block, as CUDA has it
+constexpr double kLeastKernelMilliseconds = 1e-6;
 constexpr double kMostKernelMilliseconds = 1e6;
 
 constexpr std::array<CsvColumn, 2> kTableNameColumns{{{"kernel_id"}, {"name"}}};
@@ -129,13 +134,17 @@ class KernelTableReader {
       if (!cpu) return;
       sample.cpu_microseconds = *cpu;
     }
-    table_of(table_.cell(kTableDevice)).samples.push_back(std::move(sample));
+    KernelTable& table = table_of(table_.cell(kTableDevice));
+    sample.row = rows_[table.device]++;
+    table.samples.push_back(std::move(sample));
   }
 
   std::optional<double> positive(std::size_t column) {
     const auto value = kernel_cell_number(table_.cell(column));
-    if (value && *value > 0 && *value <= kMostKernelMilliseconds) return value;
-    table_.reject(column, fmt::format("a number above 0, up to {:.0f}", kMostKernelMilliseconds));
+    if (value && *value >= kLeastKernelMilliseconds && *value <= kMostKernelMilliseconds)
+      return value;
+    table_.reject(column, fmt::format("a number from {} to {:.0f}", kLeastKernelMilliseconds,
+                                      kMostKernelMilliseconds));
     return std::nullopt;
   }
 
@@ -170,8 +179,8 @@ class KernelTableReader {
     launch.algorithm = std::string{table_.has(kTableKernelIds) ? table_.cell(kTableKernelIds)
                                                                : table_.cell(kTableKernelId)};
     launch.kernels = 1 + std::count(launch.algorithm.begin(), launch.algorithm.end(), '|');
-    const auto blocks = product(kTableGx);
-    const auto threads = product(kTableBx);
+    const auto blocks = product(kTableGx, kMostGrid, kMostBlocks);
+    const auto threads = product(kTableBx, kMostThreads, kMostThreads);
     if (!blocks || !threads) return false;
     launch.blocks = *blocks;
     launch.threads = *threads;
@@ -252,20 +261,31 @@ class KernelTableReader {
     if (count != numbers.size() || at != end) return std::nullopt;
     const auto kernel = static_cast<std::size_t>(numbers[0]);
     if (kernel >= names_.size()) return std::nullopt;
-    const auto within = [](std::int64_t size) { return size >= 1 && size <= 65'535; };
-    if (!within(numbers[2]) || !within(numbers[3]) || numbers[4] * numbers[5] * numbers[6] > 4096)
-      return std::nullopt;
-    return ParsedLaunch{kernel, numbers[1] * numbers[2] * numbers[3],
-                        numbers[4] * numbers[5] * numbers[6], numbers[9]};
+    const auto blocks = product_of({numbers[1], numbers[2], numbers[3]}, kMostBlocks);
+    const auto threads = product_of({numbers[4], numbers[5], numbers[6]}, kMostThreads);
+    if (!blocks || !threads) return std::nullopt;
+    return ParsedLaunch{kernel, *blocks, *threads, numbers[9]};
   }
 
-  // Of three numbers of a grid; in the range of 63 bits, because CUDA's limits are below 2^31, 2^16, 2^16.
-  std::optional<std::int64_t> product(std::size_t first) {
-    const auto x = table_.integer(first, 1, kMostGrid);
-    const auto y = table_.integer(first + 1, 1, 65'535);
-    const auto z = table_.integer(first + 2, 1, 65'535);
+  // The three sizes of a grid or of a block.
+  std::optional<std::int64_t> product(std::size_t first, std::int64_t most_x, std::int64_t most) {
+    const auto x = table_.integer(first, 1, most_x);
+    const auto y = table_.integer(first + 1, 1, kMostGridSide);
+    const auto z = table_.integer(first + 2, 1, kMostGridSide);
     if (!x || !y || !z) return std::nullopt;
-    return *x * *y * *z;
+    const auto all = product_of({*x, *y, *z}, most);
+    if (!all) table_.reject(first, fmt::format("at most {} in the three sizes together", most));
+    return all;
+  }
+
+  static std::optional<std::int64_t> product_of(const std::array<std::int64_t, 3>& sizes,
+                                                std::int64_t most) {
+    std::int64_t all = 1;
+    for (const std::int64_t size : sizes) {
+      if (size < 1 || size > most / all) return std::nullopt;
+      all *= size;
+    }
+    return all;
   }
 
   KernelTable& table_of(std::string_view device) {
@@ -280,6 +300,7 @@ class KernelTableReader {
   std::vector<KernelTable>& tables_;
   std::vector<CsvColumn> columns_;
   CsvTable table_;
+  std::map<std::string, std::int64_t> rows_;  // so far, by device
 };
 
 std::optional<std::filesystem::path> kernel_table_path(const std::filesystem::path& folder,

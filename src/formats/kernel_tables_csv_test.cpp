@@ -88,6 +88,23 @@ TEST(KernelTablesCsv, NamesEveryMistake) {
   EXPECT_THAT(text, HasSubstr("table.csv:4: launches is \"9:1\""));
 }
 
+TEST(KernelTablesCsv, LaunchesThatNoGpuKnowsAreMistakes) {
+  const auto tables =
+      read(KernelFamily::gemm,
+           std::string{kCollected} +
+               "train,mm,H,1,1,2147483648,65535,65535,64,1,1,1,2,3,4,nt,bf16,2,1,0,\n"
+               "train,mm,H,1,1,9,1,1,1024,2,1,1,2,3,4,nt,bf16,2,1,0,\n"
+               "train,mm,H,1e-310,1,9,1,1,64,1,1,1,2,3,4,nt,bf16,2,1,0,\n"
+               "train,mm,H,1,1,9,1,1,64,1,1,1,2,3,4,nt,bf16,2,1,0,"
+               "1:9x1x1:2147483648x2147483648x2147483648:0:30:2:1\n");
+  ASSERT_FALSE(tables);
+  const std::string text = to_string(tables.error().details);
+  EXPECT_THAT(text, HasSubstr("table.csv:2: gx is \"2147483648\", expected at most 68719476736"));
+  EXPECT_THAT(text, HasSubstr("table.csv:3: bx is \"1024\", expected at most 1024"));
+  EXPECT_THAT(text, HasSubstr("table.csv:4: latency_ms is \"1e-310\", expected a number from"));
+  EXPECT_THAT(text, HasSubstr("table.csv:5: launches is"));
+}
+
 TEST(KernelTablesCsv, AFolderWithoutTablesSaysWhatIsMissing) {
   const auto tables = read_kernel_tables("/nowhere", "h200_");
   ASSERT_FALSE(tables);

@@ -36,6 +36,7 @@ constexpr double kMostLatencyUs = 1e9;
 constexpr double kMostKernelUs = 1e12;
 constexpr double kMostGbps = 1e9;
 constexpr std::size_t kMostKernels = 1'000'000;
+constexpr std::int64_t kMostCluster = 32;  // blocks; GPUs have 16
 constexpr double kBytesPerGigabyte = 1e9;
 
 std::optional<double> plain_number(std::string_view text) {
@@ -55,13 +56,22 @@ double number_cell(CsvTable& table, std::size_t column, double least, double mos
   return *value;
 }
 
-enum KernelColumn : std::size_t { kUs, kSends, kCurve, kBlocks, kBlocksPerSm, kKernelMemory };
-constexpr std::array<CsvColumn, 6> kKernelColumns{{{"us", true, {}},
+enum KernelColumn : std::size_t {
+  kUs,
+  kSends,
+  kCurve,
+  kBlocks,
+  kBlocksPerSm,
+  kKernelMemory,
+  kCluster
+};
+constexpr std::array<CsvColumn, 7> kKernelColumns{{{"us", true, {}},
                                                    {"sends", true, {}},
                                                    {"curve", false, {}},
                                                    {"blocks", false, {}},
                                                    {"blocks_per_sm", false, {}},
-                                                   {"memory_gbps", false, {}}}};
+                                                   {"memory_gbps", false, {}},
+                                                   {"cluster", false, {}}}};
 
 std::int64_t count_cell(CsvTable& table, std::size_t column, std::int64_t usual) {
   if (table.cell(column).empty()) return usual;
@@ -76,7 +86,11 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
   CsvTable table{std::move(*input), kKernelColumns};
   std::vector<OverlapKernelRow> kernels;
   bool is_anything_sent = false;
-  while (table.next() && kernels.size() < kMostKernels) {
+  while (table.next()) {
+    if (kernels.size() == kMostKernels) {
+      table.reject(kUs, fmt::format("at most {} kernels", kMostKernels));
+      break;
+    }
     OverlapKernelRow row;
     row.us = number_cell(table, kUs, 0, kMostKernelUs);
     row.curve = std::string{table.cell(kCurve)};
@@ -87,6 +101,8 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
     }
     row.blocks = count_cell(table, kBlocks, 0);
     row.blocks_per_sm = count_cell(table, kBlocksPerSm, 1);
+    if (!table.cell(kCluster).empty())
+      row.cluster = table.integer(kCluster, 1, kMostCluster).value_or(1);
     if (!table.cell(kKernelMemory).empty())
       row.memory_gbps = number_cell(table, kKernelMemory, 0, kMostGbps);
     if (!table.cell(kSends).empty()) {
@@ -106,12 +122,13 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
   return kernels;
 }
 
-enum CurveColumn : std::size_t { kCurveKernel, kCurveCtas, kTarget, kMoved, kRate };
-constexpr std::array<CsvColumn, 5> kCurveColumns{{{"kernel", true, {}},
+enum CurveColumn : std::size_t { kCurveKernel, kCurveCtas, kTarget, kMoved, kRate, kFirst };
+constexpr std::array<CsvColumn, 6> kCurveColumns{{{"kernel", true, {}},
                                                   {"ctas", true, {}},
                                                   {"target_gbps", true, {}},
                                                   {"gbps", true, {}},
-                                                  {"rate", true, {}}}};
+                                                  {"rate", true, {}},
+                                                  {"first", false, {}}}};
 
 Result<std::vector<ContentionRow>> read_curves(const fs::path& file) {
   auto input = InputFile::open(file);
@@ -126,6 +143,9 @@ Result<std::vector<ContentionRow>> read_curves(const fs::path& file) {
     row.target_gbps = number_cell(table, kTarget, -1, kMostGbps);
     row.gbps = number_cell(table, kMoved, 0, kMostGbps);
     row.rate = number_cell(table, kRate, 0, 2);
+    row.is_kernel_first = table.cell(kFirst) == "kernel";
+    if (!row.is_kernel_first && !table.cell(kFirst).empty() && table.cell(kFirst) != "collective")
+      table.reject(kFirst, "collective or kernel: which was there before the other");
     rows.push_back(std::move(row));
   }
   if (!table.mistakes().empty()) return table.failure();

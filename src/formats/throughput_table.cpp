@@ -69,6 +69,14 @@ class TableReader {
       }
       return false;
     }
+    if (reader_.cells().size() == 1 && reader_.cells()[0] == kPlannedLine) {
+      origin_ = CurveOrigin::planned;
+      if (!reader_.next(mistakes_)) {
+        if (mistakes_.empty())
+          note(0, "file", "without a table", "a line such as global_batch_size,1,2,4,8");
+        return false;
+      }
+    }
     const auto cells = reader_.cells();
     if (cells[0] != kBatchColumn) {
       note(reader_.line(), "first column", cells[0], std::string{kBatchColumn});
@@ -106,7 +114,7 @@ class TableReader {
     const auto batch = read_batch(cells[0]);
     auto points = read_points(cells.subspan(1));
     if (!points) return;
-    Curve curve{std::move(*points)};
+    Curve curve{std::move(*points), origin_};
     if (curve.empty()) {
       return note(reader_.line(), "row", "without a rate",
                   "a rate at 1, 2, 4 or another power of two of GPUs");
@@ -165,6 +173,7 @@ class TableReader {
   CsvReader reader_;
   Diagnostics mistakes_;
   std::string model_;
+  CurveOrigin origin_ = CurveOrigin::profiled;
   std::vector<std::int32_t> sizes_;  // by column, without the first
   std::map<std::int32_t, std::size_t> column_of_size_;
   std::map<std::int64_t, std::uint64_t> line_of_batch_;

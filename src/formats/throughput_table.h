@@ -10,12 +10,14 @@
 // The first line has the GPU counts, each row one global batch; a cell is iterations per second of
 // the whole job. An empty cell, `nan` and `0` all mean "not measured, or not possible" and leave
 // the point out. A row needs at least one rate at a power of two, the sizes a scheduler gives.
-// Rates are rounded down to micro-iterations per second (rate_text.h).
+// Rates are rounded down to micro-iterations per second (rate_text.h). A table that was planned and not measured, as
+// `weir plan --curve --out` writes it, says so in a line before the first: kPlannedLine.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "domain/curve.h"
@@ -23,6 +25,8 @@
 #include "formats/input_file.h"
 
 namespace weir::formats {
+
+inline constexpr std::string_view kPlannedLine = "# planned";
 
 // Iterations per second with every digit of the table, where a result must be compared with a
 // program that computes with them. Ascending in GPUs.

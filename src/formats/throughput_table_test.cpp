@@ -36,6 +36,21 @@ TEST(ThroughputTable, ReadsRatesAndLeavesOutWhatWasNotMeasured) {
   EXPECT_EQ(large->useful().size(), 2U);  // 2 and 8
 }
 
+TEST(ThroughputTable, SaysWhetherItWasPlanned) {
+  const auto measured = table_from(kThreeSizes);
+  ASSERT_TRUE(measured) << mistakes_of(measured);
+  EXPECT_EQ(measured->find({"bert", 64})->origin(), CurveOrigin::profiled);
+  const auto planned = table_from("# planned\n" + std::string{kThreeSizes});
+  ASSERT_TRUE(planned) << mistakes_of(planned);
+  EXPECT_EQ(planned->find({"bert", 64})->origin(), CurveOrigin::planned);
+  EXPECT_EQ(planned->find({"bert", 64})->rate_at(1).value, 6'500'000);
+  EXPECT_EQ(mistakes_of(table_from("# planned\n")),
+            "dir/bert.csv: file is \"without a table\", expected a line such as "
+            "global_batch_size,1,2,4,8\n");
+  EXPECT_THAT(mistakes_of(table_from("# guessed\n" + std::string{kThreeSizes})),
+              HasSubstr("first column is \"# guessed\""));
+}
+
 TEST(ThroughputTable, ReportsEveryMistakeAtOnce) {
   EXPECT_EQ(
       mistakes_of(table_from("global_batch_size,1,2,3\n"

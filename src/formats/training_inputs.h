@@ -10,10 +10,14 @@
 #include "domain/result.h"
 #include "domain/training.h"
 #include "formats/input_file.h"
+#include "formats/training_yaml.h"
 
 namespace weir::formats {
 
-Result<TrainingWorkload> read_training(const std::filesystem::path& path, const CurveBook& curves);
-Result<TrainingWorkload> read_training(InputFile input, const CurveBook& curves);
+// `plan` is for models of a YAML file that nobody measured.
+Result<TrainingWorkload> read_training(const std::filesystem::path& path, const CurveBook& curves,
+                                       const PlanForJobs& plan = {});
+Result<TrainingWorkload> read_training(InputFile input, const CurveBook& curves,
+                                       const PlanForJobs& plan = {});
 
 }  // namespace weir::formats

@@ -221,6 +221,12 @@ class PlanReader {
     const bool is_own = members_.contains(kStages);
     const bool is_artifact = members_.contains(kArtifactGpus) || members_.contains(kArtifactOps);
     if (!json_.mistakes().empty()) return;
+    if (!is_own && !is_artifact && root.text.find("\"micro_batch\"") != std::string_view::npos) {
+      return json_.reject(JsonValue{root.text, "file"}, "a plan of `weir plan --model-config`",
+                          "a plan of a profiled model (`weir plan --model`): the time of this one "
+                          "is what `weir plan --model-config` prints; with --pin it tells that of "
+                          "any other");
+    }
     if (!is_own && !is_artifact) {
       return json_.reject_missing(root, kStages,
                                   fmt::format("a list of stages, or {} and {} as Aceso writes them",

@@ -100,7 +100,8 @@ TEST(PlanJson, ResultsAndOtherKeysAreNotRead) {
 }
 
 TEST(PlanJson, WhatIsNotJsonIsRefusedWithItsPlace) {
-  EXPECT_EQ(mistakes_of(plan_from("")),
+  EXPECT_EQ(mistakes_of(plan_from("")), "plan.json:1: text is \"empty\", expected a value\n");
+  EXPECT_EQ(mistakes_of(plan_from("hello")),
             "plan.json:1: text is \"not JSON at byte 1\", expected a value\n");
   EXPECT_THAT(mistakes_of(plan_from("{\"batch\":8,\n}")),
               HasSubstr("plan.json:2: text is \"not JSON at"));
@@ -114,6 +115,10 @@ TEST(PlanJson, APlanNeedsStagesAndABatch) {
   EXPECT_EQ(mistakes_of(plan_from("{}")),
             "plan.json:1: stages is missing, expected a list of stages, or num_gpus and "
             "num_ops_in_each_stage as Aceso writes them\n");
+  const std::string other = R"({"model":{},"plan":{"micro_batch":2},"sequence":1})";
+  EXPECT_THAT(mistakes_of(plan_from(other)),
+              HasSubstr("plan.json:1: file is \"a plan of `weir plan --model-config`\", expected a "
+                        "plan of a profiled model"));
   EXPECT_EQ(mistakes_of(plan_from(R"({"stages":[]})")),
             "plan.json:1: batch is missing, expected the samples of an iteration\n"
             "plan.json:1: microbatch is missing, expected the samples in a stage at a time\n"

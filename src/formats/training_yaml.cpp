@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -17,6 +19,7 @@
 #include "formats/job_document.h"
 #include "formats/known_curves.h"
 #include "formats/plain_name.h"
+#include "formats/planned_model_fields.h"
 #include "formats/quantity_text.h"
 #include "formats/time_text.h"
 #include "formats/yaml_document.h"
@@ -62,8 +65,8 @@ std::optional<Duration> parse_stated(std::string_view text) {
 
 class TrainingReader {
  public:
-  TrainingReader(const YamlDocument& document, const CurveBook& curves)
-      : document_{document}, curves_{curves} {}
+  TrainingReader(const YamlDocument& document, const CurveBook& curves, const PlanForJobs& plan)
+      : document_{document}, curves_{curves}, plan_{plan} {}
 
   Result<TrainingWorkload> read() {
     workload_.name = file_title(document_.name());
@@ -121,19 +124,65 @@ class TrainingReader {
 
   // Nothing when there is none, which is noted.
   const Curve* read_curve(const YamlFields& fields, TrainingSpec& spec) {
-    const auto model = fields.get("model", curves_.instead_of_model(""), any_text);
+    const auto given = fields.find("model");
+    if (plan_ && given && given->is_map()) return read_planned_curve(fields, *given, spec);
+    const auto model = fields.get("model", instead_of_model(""), any_text);
     const auto batch = fields.integer("batch", 0, kMostGlobalBatch);
-    if (!fields.has("model")) fields.reject("model", curves_.instead_of_model(""));
+    if (!fields.has("model")) fields.reject("model", instead_of_model(""));
     if (!model) return nullptr;
     spec.curve = {std::string{*model}, batch.value_or(0)};
     if (!curves_.has_model(spec.curve.model)) {
-      fields.reject("model", curves_.instead_of_model(*model));
+      fields.reject("model", instead_of_model(*model));
       return nullptr;
     }
     if (fields.has("batch") && !batch) return nullptr;
     const Curve* curve = curves_.find(spec.curve);
     if (curve == nullptr) fields.reject("batch", curves_.instead_of_batch(spec.curve.model));
     return curve;
+  }
+
+  std::string instead_of_model(std::string_view wrong) const {
+    return curves_.instead_of_model(wrong) +
+           (plan_ ? "; or one to plan: {config: gpt.json, batch: 256}" : "");
+  }
+
+  const Curve* read_planned_curve(const YamlFields& fields, const YamlValue& value,
+                                  TrainingSpec& spec) {
+    if (fields.has("batch")) fields.reject("batch", "it inside of model: the plan is made for it");
+    const JobTree tree = JobTree::from_yaml(value, document_.name());
+    const auto folder = std::filesystem::path{document_.name()}.parent_path();
+    const auto model = read_planned_model(tree, tree.root(), folder, mistakes_);
+    if (!model) {
+      check_gpu(fields, value);
+      return nullptr;
+    }
+    spec.curve = model->key;
+    if (curves_.find(model->key) != nullptr) {
+      fields.reject("model",
+                    fmt::format("a plan or a table, not both: --curves has {} with batch "
+                                "{}; write model: {} or give another model.name",
+                                model->key.model, model->key.global_batch, model->key.model));
+      return nullptr;
+    }
+    const auto planned = plan_(model->key, model->planned);
+    if (planned) return &(planned_[model->key] = *planned);
+    note_all(fields, value, planned.error());
+    return nullptr;
+  }
+
+  static void note_all(const YamlFields& fields, const YamlValue& value, const Error& error) {
+    for (const Diagnostic& why : error.details.list())
+      fields.note(value.line(), why.field, why.found, why.expected);
+  }
+
+  // Of a model with other mistakes: they are told together.
+  void check_gpu(const YamlFields& fields, const YamlValue& value) {
+    PlannedModel named;
+    for (const auto& [key, given] : value.entries()) {
+      if (key.is_text() && key.text() == "gpu" && given.is_text()) named.gpu = given.text();
+    }
+    if (named.gpu.empty()) return;
+    if (const auto checked = plan_({}, named); !checked) note_all(fields, value, checked.error());
   }
 
   static void read_gpus(const YamlFields& fields, TrainingSpec& spec, const Curve* curve) {
@@ -145,8 +194,11 @@ class TrainingReader {
     if (curve == nullptr || curve->rate_at(spec.asked_gpus).value > 0) return;
     std::vector<std::int32_t> sizes;
     for (const CurvePoint& point : curve->measured()) sizes.push_back(point.gpus);
-    fields.reject("gpus", fmt::format("a size at which {} was measured, because rigid is true: {}",
-                                      spec.curve.model, fmt::join(sizes, ", ")));
+    fields.reject(
+        "gpus",
+        fmt::format("a size at which {} was {}, because rigid is true: {}", spec.curve.model,
+                    curve->origin() == CurveOrigin::planned ? "planned" : "measured",
+                    fmt::join(sizes, ", ")));
   }
 
   void read_times(const YamlFields& fields, TrainingArrival& job) {
@@ -220,6 +272,8 @@ class TrainingReader {
 
   const YamlDocument& document_;
   KnownCurves curves_;
+  const PlanForJobs& plan_;
+  std::map<CurveKey, Curve> planned_;
   Diagnostics mistakes_;
   TrainingWorkload workload_;
   TimeKind kind_ = TimeKind::duration;
@@ -269,17 +323,18 @@ void write_job(std::ostream& out, const TrainingArrival& job, TimeKind kind) {
 
 }  // namespace
 
-Result<TrainingWorkload> read_training_yaml(InputFile input, const CurveBook& curves) {
+Result<TrainingWorkload> read_training_yaml(InputFile input, const CurveBook& curves,
+                                            const PlanForJobs& plan) {
   const auto document = YamlDocument::read(std::move(input));
   if (!document) return tl::unexpected(document.error());
-  return TrainingReader{*document, curves}.read();
+  return TrainingReader{*document, curves, plan}.read();
 }
 
 Result<TrainingWorkload> read_training_yaml(const std::filesystem::path& path,
-                                            const CurveBook& curves) {
+                                            const CurveBook& curves, const PlanForJobs& plan) {
   auto input = InputFile::open(path);
   if (!input) return tl::unexpected(input.error());
-  return read_training_yaml(std::move(*input), curves);
+  return read_training_yaml(std::move(*input), curves, plan);
 }
 
 void write_training_yaml(std::ostream& out, const TrainingWorkload& workload) {

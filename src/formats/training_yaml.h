@@ -14,6 +14,7 @@
 //   priority    -1000 to 1000, default 0: larger ones go first
 //   model       and batch, the global one: the pair must have a throughput curve; a model that was
 //               measured without a batch has none here either
+//               model: {config: gpt.json, batch: 256} instead plans one (planned_model_fields.h)
 //   iterations  1 to 10000000000
 //   submit      when it comes: a duration since the start, default 0s, or a time
 //   deadline    a duration after submission, or a time; without it the job is best effort
@@ -30,18 +31,26 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 
 #include "domain/curve.h"
+#include "domain/planned_model.h"
 #include "domain/result.h"
 #include "domain/training.h"
 #include "formats/input_file.h"
 
 namespace weir::formats {
 
+// Of a model that nobody measured: the curve of any pool, for checks. Whoever asks keeps the others. A model without
+// layers is one that could not be read: only its type of GPU is checked then, and the curve is empty.
+using PlanForJobs = std::function<Result<Curve>(const CurveKey&, const PlannedModel&)>;
+
+// Without `plan`, every model needs a curve in `curves`.
 Result<TrainingWorkload> read_training_yaml(const std::filesystem::path& path,
-                                            const CurveBook& curves);
-Result<TrainingWorkload> read_training_yaml(InputFile input, const CurveBook& curves);
+                                            const CurveBook& curves, const PlanForJobs& plan = {});
+Result<TrainingWorkload> read_training_yaml(InputFile input, const CurveBook& curves,
+                                            const PlanForJobs& plan = {});
 
 // Reading gives the same workload. Times are written as such when all lie after 2000, otherwise as
 // durations. Requires: values within the limits above, as every reader makes them.

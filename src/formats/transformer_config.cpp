@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,12 +20,6 @@ namespace weir::formats {
 namespace {
 
 constexpr std::uint64_t kMostConfigBytes = std::uint64_t{1} << 20;
-constexpr std::int64_t kMostModelLayers = 10'000;
-constexpr std::int64_t kMostHidden = 1 << 18;
-constexpr std::int64_t kMostHeads = 4096;
-constexpr std::int64_t kMostFfn = 1 << 20;
-constexpr std::int64_t kMostVocab = 10'000'000;
-constexpr std::int64_t kMostExperts = 512;
 
 struct Architecture {
   std::string_view type;
@@ -32,17 +27,64 @@ struct Architecture {
   bool is_gpt2;  // its own names for the dimensions
   bool has_experts;
   bool has_tied_embeddings;  // when the file does not say
+  bool has_windows;          // sliding_window counts unless use_sliding_window says no
 };
-constexpr std::array<Architecture, 8> kArchitectures{{{"gpt2", false, true, false, true},
-                                                      {"gpt_neox", false, false, false, false},
-                                                      {"llama", true, false, false, false},
-                                                      {"mistral", true, false, false, false},
-                                                      {"qwen2", true, false, false, false},
-                                                      {"qwen3", true, false, false, false},
-                                                      {"internlm2", true, false, false, false},
-                                                      {"mixtral", true, false, true, false}}};
+constexpr std::array<Architecture, 8> kArchitectures{
+    {{"gpt2", false, true, false, true, false},
+     {"gpt_neox", false, false, false, false, false},
+     {"llama", true, false, false, false, false},
+     {"mistral", true, false, false, false, true},
+     {"qwen2", true, false, false, false, false},
+     {"qwen3", true, false, false, false, false},
+     {"internlm2", true, false, false, false, false},
+     {"mixtral", true, false, true, false, true}}};
 
-constexpr std::array<std::string_view, 18> kConfigKeys{"model_type",
+// Architectures that dimensions do not describe, or not quite, and why. The first that fits.
+struct Stranger {
+  std::string_view part;  // of model_type
+  std::string_view why;
+  bool has_dimensions;  // --dims is of use
+};
+constexpr std::string_view kLatentWhy = "its latent attention (MLA) is in no formula here";
+constexpr std::string_view kStateWhy = "its state space layers are in no formula here";
+constexpr std::string_view kImageWhy =
+    "it sees images, and only decoders over tokens are known here";
+constexpr std::string_view kEncoderWhy =
+    "it is an encoder: --dims plans a decoder of that size, whose causal attention does half of "
+    "the "
+    "work";
+constexpr std::string_view kTwoPartsWhy =
+    "it has an encoder beside its decoder, and attention between them is in no formula here";
+constexpr std::array<Stranger, 30> kStrangers{
+    {{"deepseek_v2", kLatentWhy, false}, {"deepseek_v3", kLatentWhy, false},
+     {"kimi", kLatentWhy, false},        {"minicpm3", kLatentWhy, false},
+     {"mamba", kStateWhy, false},        {"jamba", kStateWhy, false},
+     {"zamba", kStateWhy, false},        {"bamba", kStateWhy, false},
+     {"rwkv", kStateWhy, false},         {"vision", kImageWhy, false},
+     {"vit", kImageWhy, false},          {"clip", kImageWhy, false},
+     {"dinov2", kImageWhy, false},       {"deit", kImageWhy, false},
+     {"beit", kImageWhy, false},         {"swin", kImageWhy, false},
+     {"convnext", kImageWhy, false},     {"resnet", kImageWhy, false},
+     {"llava", kImageWhy, false},        {"_vl", kImageWhy, false},
+     {"bert", kEncoderWhy, true},        {"electra", kEncoderWhy, true},
+     {"xlm", kEncoderWhy, true},         {"mpnet", kEncoderWhy, true},
+     {"t5", kTwoPartsWhy, false},        {"bart", kTwoPartsWhy, false},
+     {"pegasus", kTwoPartsWhy, false},   {"marian", kTwoPartsWhy, false},
+     {"whisper", kTwoPartsWhy, false},   {"m2m_100", kTwoPartsWhy, false}}};
+
+// Keys that give such an architecture away whatever its name is.
+struct StrangeKey {
+  std::string_view key;
+  std::string_view why;
+};
+constexpr std::array<StrangeKey, 6> kStrangeKeys{{{"kv_lora_rank", kLatentWhy},
+                                                  {"ssm_cfg", kStateWhy},
+                                                  {"state_size", kStateWhy},
+                                                  {"mamba_d_state", kStateWhy},
+                                                  {"image_size", kImageWhy},
+                                                  {"patch_size", kImageWhy}}};
+
+constexpr std::array<std::string_view, 32> kConfigKeys{"model_type",
                                                        "hidden_size",
                                                        "n_embd",
                                                        "num_hidden_layers",
@@ -54,35 +96,65 @@ constexpr std::array<std::string_view, 18> kConfigKeys{"model_type",
                                                        "intermediate_size",
                                                        "n_inner",
                                                        "vocab_size",
+                                                       "max_position_embeddings",
+                                                       "n_positions",
+                                                       "n_ctx",
                                                        "num_local_experts",
                                                        "num_experts_per_tok",
                                                        "tie_word_embeddings",
                                                        "use_sliding_window",
                                                        "is_encoder_decoder",
-                                                       "_name_or_path"};
+                                                       "_name_or_path",
+                                                       "sliding_window",
+                                                       "rope_theta",
+                                                       "rotary_emb_base",
+                                                       "rotary_pct",
+                                                       "attention_bias",
+                                                       "kv_lora_rank",
+                                                       "ssm_cfg",
+                                                       "state_size",
+                                                       "mamba_d_state",
+                                                       "image_size",
+                                                       "patch_size"};
 
-std::string known_architectures() {
+std::string known_architectures(ConfigUse use) {
   std::string names;
   for (const Architecture& known : kArchitectures) {
+    if (known.has_experts && use == ConfigUse::iteration) continue;
     if (!names.empty()) names += ", ";
     names += known.type;
   }
   return names;
 }
 
+LayerStyle style_of(std::string_view type) {
+  LayerStyle style = type == "gpt2" || type == "gpt_neox" ? gpt_style() : llama_style();
+  if (type == "gpt_neox") {
+    style.has_rotary = true;
+    style.rotary_share = 0.25;
+  }
+  style.has_qkv_biases = style.has_biases || type == "qwen2";
+  style.has_qk_norm = type == "qwen3";
+  return style;
+}
+
 class ConfigReader {
  public:
-  ConfigReader(std::string file, std::string_view text) : json_{std::move(file), text} {}
+  ConfigReader(std::string file, std::string_view text, ConfigUse use)
+      : json_{std::move(file), text}, use_{use} {}
 
-  Result<TransformerModel> read() {
+  Result<TransformerConfig> read() {
     const auto root = json_.root();
     if (!root) return bad_input(json_.mistakes());
     root_ = *root;
     members_ = json_.members(root_, kConfigKeys);
     const Architecture* architecture = read_architecture();
-    if (architecture != nullptr) read_dimensions(*architecture);
+    if (architecture != nullptr) {
+      read_dimensions(*architecture);
+      read_style(*architecture);
+    }
     if (!json_.mistakes().empty()) return bad_input(json_.mistakes());
-    return model_;
+    return TransformerConfig{std::move(model_), style_, window_};
   }
 
  private:
@@ -95,7 +167,7 @@ class ConfigReader {
     const JsonValue* type = find("model_type");
     if (type == nullptr) {
       if (json_.mistakes().empty())
-        json_.reject_missing(root_, "model_type", "one of " + known_architectures());
+        json_.reject_missing(root_, "model_type", "one of " + known_architectures(use_));
       return nullptr;
     }
     const auto name = json_.name(*type);
@@ -108,9 +180,29 @@ class ConfigReader {
       return &known;
     }
     json_.reject(*type, *name,
-                 fmt::format("one of {}; for another decoder write its dimensions with --dims",
-                             known_architectures()));
+                 fmt::format("one of {}; {}", known_architectures(use_), advice(*name)));
     return nullptr;
+  }
+
+  // What is true of an architecture that is not known, and what to do instead.
+  std::string advice(std::string_view type) const {
+    constexpr std::string_view kTrace =
+        "trace it with tools/collect/trace_model.py and give that to --ops";
+    if (use_ == ConfigUse::iteration) return fmt::format("for any other network, {}", kTrace);
+    const auto elsewhere = [&](std::string_view why) {
+      return fmt::format("{}. For an iteration on one GPU `weir predict` takes any network: {}",
+                         why, kTrace);
+    };
+    for (const StrangeKey& key : kStrangeKeys)
+      if (find(key.key) != nullptr) return elsewhere(key.why);
+    for (const Stranger& stranger : kStrangers) {
+      if (type.find(stranger.part) == std::string_view::npos) continue;
+      return stranger.has_dimensions ? std::string{stranger.why} : elsewhere(stranger.why);
+    }
+    const JsonValue* two_parts = find("is_encoder_decoder");
+    if (two_parts != nullptr && two_parts->text == "true") return elsewhere(kTwoPartsWhy);
+    return "for another decoder with full attention write its dimensions with --dims, or in the "
+           "job: layers, hidden, heads, vocab";
   }
 
   void refuse(std::string_view key, std::string expected) {
@@ -141,6 +233,10 @@ class ConfigReader {
     model_.ffn = is_gpt2 ? optional("n_inner", kMostFfn, 4 * model_.hidden)
                          : required("intermediate_size", kMostFfn);
     model_.kv_heads = optional("num_key_value_heads", kMostHeads, model_.heads);
+    model_.positions = optional("max_position_embeddings", kLongestSequence, 0);
+    if (is_gpt2 && model_.positions == 0)
+      model_.positions =
+          optional("n_positions", kLongestSequence, optional("n_ctx", kLongestSequence, 0));
     model_.is_gated = architecture.is_gated;
     if (architecture.has_experts) {
       model_.experts = required("num_local_experts", kMostExperts);
@@ -151,6 +247,35 @@ class ConfigReader {
         tied == nullptr ? architecture.has_tied_embeddings : tied->text == "true";
     if (!json_.mistakes().empty()) return;
     check(architecture);
+  }
+
+  void read_style(const Architecture& architecture) {
+    style_ = style_of(architecture.type);
+    const auto is = [&](std::string_view key, std::string_view wanted) {
+      const JsonValue* value = find(key);
+      return value != nullptr && value->text == wanted;
+    };
+    if (architecture.is_gated && is("attention_bias", "true")) style_.has_qkv_biases = true;
+    if (architecture.has_windows && !is("use_sliding_window", "false"))
+      window_ = optional("sliding_window", kLongestSequence, 0);
+    if (!style_.has_rotary) return;
+    // Written as a float by many: 1000000.0.
+    for (const std::string_view key : {"rope_theta", "rotary_emb_base"})
+      if (const auto base = positive(key)) style_.rotary_base = std::llround(*base);
+    if (const auto share = positive("rotary_pct"); share && *share <= 1)
+      style_.rotary_share = *share;
+  }
+
+  // Nothing where the key is missing or no number above 0: no plan depends on it.
+  std::optional<double> positive(std::string_view key) const {
+    constexpr double kMost = 1e15;
+    const JsonValue* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    double number = 0;
+    const char* end = value->text.data() + value->text.size();
+    const auto [at, error] = std::from_chars(value->text.data(), end, number);
+    if (error != std::errc{} || at != end || !(number > 0) || number > kMost) return std::nullopt;
+    return number;
   }
 
   void check(const Architecture& architecture) {
@@ -175,7 +300,10 @@ class ConfigReader {
   JsonValues json_;
   JsonValue root_;
   JsonValues::Members members_;
+  ConfigUse use_;
   TransformerModel model_;
+  LayerStyle style_;
+  std::int64_t window_ = 0;
 };
 
 struct Dimension {
@@ -285,16 +413,22 @@ class DimensionReader {
 
 }  // namespace
 
-Result<TransformerModel> parse_transformer_config(const std::string& file, std::string_view text) {
-  return ConfigReader{file, text}.read();
+Result<TransformerConfig> parse_transformer_config(const std::string& file, std::string_view text,
+                                                   ConfigUse use) {
+  return ConfigReader{file, text, use}.read();
 }
 
-Result<TransformerModel> read_transformer_config(const std::filesystem::path& path) {
+Result<TransformerConfig> read_transformer_config(const std::filesystem::path& path,
+                                                  ConfigUse use) {
   auto input = InputFile::open(path, kMostConfigBytes);
   if (!input) return tl::unexpected(input.error());
   const auto text = input->read_all(kMostConfigBytes);
   if (!text) return tl::unexpected(text.error());
-  return parse_transformer_config(path.string(), *text);
+  return parse_transformer_config(path.string(), *text, use);
+}
+
+std::int64_t usual_sequence(const TransformerModel& model) {
+  return model.positions > 0 ? std::min(model.positions, kUsualSequence) : kUsualSequence;
 }
 
 Result<TransformerModel> parse_dimensions(const std::string& field, std::string_view text) {

@@ -13,52 +13,124 @@ constexpr const char* kLlama = R"({"architectures": ["LlamaForCausalLM"], "model
   "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "rope_theta": 1e4})";
 
 TEST(TransformerConfig, ReadsALlama) {
-  const auto model = parse_transformer_config("config.json", kLlama);
-  ASSERT_TRUE(model) << to_string(model.error().details);
-  EXPECT_EQ(model->name, "llama");
-  EXPECT_EQ(model->layers, 32);
-  EXPECT_EQ(model->kv_heads, 8);
-  EXPECT_EQ(model->head_dim, 128);
-  EXPECT_TRUE(model->is_gated);
-  EXPECT_FALSE(model->has_tied_embeddings);
+  const auto config = parse_transformer_config("config.json", kLlama);
+  ASSERT_TRUE(config) << to_string(config.error().details);
+  EXPECT_EQ(config->model.name, "llama");
+  EXPECT_EQ(config->model.layers, 32);
+  EXPECT_EQ(config->model.kv_heads, 8);
+  EXPECT_EQ(config->model.head_dim, 128);
+  EXPECT_TRUE(config->model.is_gated);
+  EXPECT_FALSE(config->model.has_tied_embeddings);
 }
 
 TEST(TransformerConfig, ReadsGpt2ByItsOwnNames) {
-  const auto model = parse_transformer_config(
+  const auto config = parse_transformer_config(
       "config.json",
       R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": null,
           "vocab_size": 50257})");
-  ASSERT_TRUE(model) << to_string(model.error().details);
-  EXPECT_EQ(model->ffn, 3072);
-  EXPECT_FALSE(model->is_gated);
-  EXPECT_TRUE(model->has_tied_embeddings);
-  EXPECT_NEAR(static_cast<double>(model->elements()) / 1e6, 124, 1);
+  ASSERT_TRUE(config) << to_string(config.error().details);
+  EXPECT_EQ(config->model.ffn, 3072);
+  EXPECT_FALSE(config->model.is_gated);
+  EXPECT_TRUE(config->model.has_tied_embeddings);
+  EXPECT_NEAR(static_cast<double>(config->model.elements()) / 1e6, 124, 1);
 }
 
 TEST(TransformerConfig, ReadsExperts) {
-  const auto model = parse_transformer_config(
+  const auto config = parse_transformer_config(
       "config.json",
       R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
           "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
           "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2})");
-  ASSERT_TRUE(model) << to_string(model.error().details);
-  EXPECT_EQ(model->experts, 8);
-  EXPECT_EQ(model->experts_per_token, 2);
+  ASSERT_TRUE(config) << to_string(config.error().details);
+  EXPECT_EQ(config->model.experts, 8);
+  EXPECT_EQ(config->model.experts_per_token, 2);
 }
 
-std::string config_mistakes(const char* text) {
-  const auto model = parse_transformer_config("config.json", text);
-  return model ? "" : to_string(model.error().details);
+std::string config_mistakes(const std::string& text, ConfigUse use = ConfigUse::plan) {
+  const auto config = parse_transformer_config("config.json", text, use);
+  return config ? "" : to_string(config.error().details);
 }
 
 TEST(TransformerConfig, NamesWhatItDoesNotSupport) {
-  EXPECT_THAT(config_mistakes(R"({"model_type": "t5", "d_model": 512})"),
-              HasSubstr("model_type is \"t5\", expected one of gpt2, gpt_neox, llama, mistral, "
-                        "qwen2, qwen3, internlm2, mixtral; for another decoder write its "
-                        "dimensions with --dims"));
+  EXPECT_THAT(config_mistakes(R"({"model_type": "phi", "hidden_size": 512})"),
+              HasSubstr("model_type is \"phi\", expected one of gpt2, gpt_neox, llama, mistral, "
+                        "qwen2, qwen3, internlm2, mixtral; for another decoder with full attention "
+                        "write its dimensions with --dims"));
   EXPECT_THAT(config_mistakes("{}"), HasSubstr("model_type is missing"));
   EXPECT_THAT(config_mistakes("[]"), HasSubstr("config.json"));
   EXPECT_THAT(config_mistakes("{"), HasSubstr("config.json:1"));
+}
+
+TEST(TransformerConfig, AdvisesDimensionsOnlyWhereTheyDescribeTheModel) {
+  const std::string kDims = "write its dimensions with --dims";
+  const auto advice = [](const std::string& type, const std::string& more = "") {
+    return config_mistakes("{\"model_type\": \"" + type + "\"" + more + "}");
+  };
+  for (const char* type : {"deepseek_v3", "mamba2", "vit", "t5"}) {
+    EXPECT_THAT(advice(type), testing::Not(HasSubstr("--dims"))) << type;
+    EXPECT_THAT(advice(type), HasSubstr("give that to --ops")) << type;
+  }
+  EXPECT_THAT(advice("deepseek_v3"), HasSubstr("latent attention (MLA)"));
+  EXPECT_THAT(advice("mamba2"), HasSubstr("state space layers"));
+  EXPECT_THAT(advice("vit"), HasSubstr("it sees images"));
+  EXPECT_THAT(advice("roberta"), HasSubstr("it is an encoder: --dims plans a decoder"));
+  EXPECT_THAT(advice("new_decoder"), HasSubstr(kDims));
+  EXPECT_THAT(advice("new_decoder", R"(, "kv_lora_rank": 512)"),
+              testing::AllOf(HasSubstr("(MLA)"), testing::Not(HasSubstr(kDims))));
+  EXPECT_THAT(advice("new_pair", R"(, "is_encoder_decoder": true)"),
+              testing::AllOf(HasSubstr("an encoder beside"), testing::Not(HasSubstr(kDims))));
+}
+
+TEST(TransformerConfig, ForAnIterationAdvisesATraceAndNamesNoExperts) {
+  const std::string text = config_mistakes(R"({"model_type": "phi"})", ConfigUse::iteration);
+  EXPECT_THAT(text, HasSubstr("internlm2; for any other network, trace it with"));
+  EXPECT_THAT(text, HasSubstr("--ops"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("mixtral")));
+}
+
+TransformerConfig config_of(const std::string& type, const std::string& more) {
+  const auto config = parse_transformer_config(
+      "config.json", "{\"model_type\": \"" + type +
+                         R"(", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+                         "num_attention_heads": 4, "vocab_size": 100)" +
+                         more + "}");
+  EXPECT_TRUE(config) << to_string(config.error().details);
+  return config ? *config : TransformerConfig{};
+}
+
+TEST(TransformerConfig, TellsTheStyleOfTheLayers) {
+  const LayerStyle llama = config_of("llama", R"(, "rope_theta": 500000.0)").style;
+  EXPECT_TRUE(llama.has_rms_norm && llama.has_rotary);
+  EXPECT_FALSE(llama.has_biases || llama.has_qkv_biases || llama.has_qk_norm);
+  EXPECT_EQ(llama.rotary_base, 500'000);
+  EXPECT_EQ(config_of("llama", "").style.rotary_base, std::nullopt);
+  EXPECT_EQ(config_of("llama", R"(, "rope_theta": "x")").style.rotary_base, std::nullopt);
+  EXPECT_TRUE(config_of("llama", R"(, "attention_bias": true)").style.has_qkv_biases);
+  EXPECT_TRUE(config_of("qwen2", "").style.has_qkv_biases);
+  EXPECT_TRUE(config_of("qwen3", "").style.has_qk_norm);
+  const LayerStyle neox = config_of("gpt_neox", R"(, "rotary_emb_base": 10000)").style;
+  EXPECT_TRUE(neox.has_biases && neox.has_rotary);
+  EXPECT_FALSE(neox.has_rms_norm);
+  EXPECT_EQ(neox.rotary_share, 0.25);
+  EXPECT_EQ(neox.rotary_base, 10'000);
+}
+
+TEST(TransformerConfig, TellsAWindowThatIsInUse) {
+  EXPECT_EQ(config_of("mistral", R"(, "sliding_window": 4096)").window, 4096);
+  EXPECT_EQ(config_of("mistral", R"(, "sliding_window": null)").window, 0);
+  EXPECT_EQ(config_of("qwen2", R"(, "sliding_window": 4096, "use_sliding_window": false)").window,
+            0);
+  EXPECT_EQ(config_of("qwen2", R"(, "sliding_window": 4096)").window, 0);
+  EXPECT_EQ(config_of("llama", "").window, 0);
+}
+
+TEST(TransformerConfig, TakesTheLongestSequenceButAtMost4096) {
+  TransformerModel model;
+  EXPECT_EQ(usual_sequence(model), 4096);
+  model.positions = 1024;
+  EXPECT_EQ(usual_sequence(model), 1024);
+  model.positions = 131'072;
+  EXPECT_EQ(usual_sequence(model), 4096);
 }
 
 TEST(TransformerConfig, NamesEveryDimensionThatIsMissingOrWrong) {

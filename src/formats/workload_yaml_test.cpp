@@ -80,7 +80,8 @@ TEST(WorkloadYaml, ReportsEveryMistakeAtOnce) {
       "dir/night.yaml:7: name is missing, expected a name of 1 to 253 bytes, UTF-8 without "
       "control characters\n"
       "dir/night.yaml:7: gpus is \"-1\", expected an integer from 0 to 16\n"
-      "dir/night.yaml:7: models is \"a list\", expected at least one model, or no models key "
+      "dir/night.yaml:7: models is \"an empty list\", expected at least one model, or no models "
+      "key "
       "for any\n");
 }
 

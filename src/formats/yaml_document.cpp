@@ -207,7 +207,7 @@ std::string_view YamlValue::text() const {
 }
 
 std::string YamlValue::describe() const {
-  if (is_list()) return "a list";
+  if (is_list()) return children().empty() ? "an empty list" : "a list";
   if (is_map()) return "a map";
   return is_text() && text().empty() ? "an empty text" : std::string{text()};
 }

@@ -16,6 +16,11 @@ std::optional<std::uint64_t> number_in(const std::string& text) {
   return number;
 }
 
+std::string origin_name(CurveOrigin origin) {
+  if (origin == CurveOrigin::planned) return "planned";
+  return origin == CurveOrigin::measured ? "measured" : "assumed";
+}
+
 }  // namespace
 
 std::optional<Time> JobStory::started() const {
@@ -65,10 +70,9 @@ void JobStoryCollector::note_throughput(JobStory& story) const {
   const auto curve = curves_.find({story.pool, story.spec->curve});
   if (story.throughput || story.spec->in_one_piece || curve == curves_.end()) return;
   const CurveOrigin origin = curve->second->origin();
-  if (origin != CurveOrigin::measured && origin != CurveOrigin::assumed) return;
+  if (origin == CurveOrigin::profiled) return;
   const auto rates = curve->second->measured();
-  story.throughput = JobStory::Throughput{origin == CurveOrigin::measured ? "measured" : "assumed",
-                                          {rates.begin(), rates.end()}};
+  story.throughput = JobStory::Throughput{origin_name(origin), {rates.begin(), rates.end()}, {}};
 }
 
 void JobStoryCollector::answer(JobStory& story, JobStory::Answer answer,

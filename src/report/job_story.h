@@ -37,6 +37,7 @@ struct JobStory {
   struct Throughput {
     std::string origin;  // "measured", "assumed", "stated" by its own file, ...
     std::vector<CurvePoint> rates;
+    std::vector<std::int32_t> measured_on{};  // the sizes that ran; empty: not known
   };
 
   JobId id;

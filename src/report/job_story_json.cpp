@@ -84,6 +84,8 @@ Result<std::string> story_json(const JobStory& story, const StoryContext& contex
     for (const CurvePoint& point : story.throughput->rates)
       rates[std::to_string(point.gpus)] = static_cast<double>(point.rate.value) / 1e6;
     json["throughput"] = {{"origin", story.throughput->origin}, {"rates", std::move(rates)}};
+    if (!story.throughput->measured_on.empty())
+      json["throughput"]["measured_on"] = story.throughput->measured_on;
   }
   json["made_room"] = story.made_room;
   json["plans"] = Json::array();

@@ -91,6 +91,20 @@ TEST_F(Story, SaysWhichThroughputItWasPlannedWith) {
   hear(80, accepted(3, "a"));
   hear(80, JobUnpromised{JobId{3}}, {ReasonCode::no_promise_asked, 0});
   EXPECT_THAT(text(), HasSubstr("with assumed throughput, which nobody has measured: 10.2 it/s"));
+  know(10'200'000, CurveOrigin::planned);
+  hear(90, accepted(4, "a"));
+  hear(90, JobUnpromised{JobId{4}}, {ReasonCode::no_promise_asked, 0});
+  EXPECT_THAT(text(), HasSubstr("with throughput from a plan of its model, which nobody has "
+                                "measured: 10.2 it/s"));
+  EXPECT_THAT(*story_json(*collector_.story(), context_), HasSubstr("\"origin\": \"planned\""));
+  JobStory scaled = *collector_.story();
+  scaled.throughput->origin = "measured";
+  scaled.throughput->measured_on = {2};
+  EXPECT_THAT(story_text(scaled, context_),
+              HasSubstr("18.9 on 2. Measured on 2 GPUs; the other sizes are scaled from that.\n"));
+  EXPECT_THAT(*story_json(scaled, context_), HasSubstr("\"measured_on\""));
+  scaled.throughput->measured_on = {1, 2};
+  EXPECT_THAT(story_text(scaled, context_), HasSubstr("18.9 on 2.\n")) << "nothing is scaled";
   JobStory stated = *collector_.story();
   stated.throughput->origin = "stated";
   EXPECT_THAT(story_text(stated, context_), HasSubstr("with the throughput its file states: 10.2"));

@@ -149,13 +149,28 @@ std::string rates_text(const std::vector<CurvePoint>& rates) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Of sizes that never ran nobody knows more than the shape of the curve.
+std::string scaled_text(const JobStory::Throughput& throughput) {
+  const std::vector<std::int32_t>& ran = throughput.measured_on;
+  const auto is_scaled = [&](const CurvePoint& point) {
+    return std::find(ran.begin(), ran.end(), point.gpus) == ran.end();
+  };
+  if (ran.empty() || std::none_of(throughput.rates.begin(), throughput.rates.end(), is_scaled))
+    return "";
+  return fmt::format(" Measured on {} {}; the other sizes are scaled from that.",
+                     fmt::join(ran, ", "), ran == std::vector{1} ? "GPU" : "GPUs");
+}
+
 std::string throughput_text(const JobStory& story) {
   if (!story.throughput || story.throughput->rates.empty()) return "";
   const std::string& origin = story.throughput->origin;
   const std::string what = origin == "stated"    ? "the throughput its file states"
                            : origin == "assumed" ? "assumed throughput, which nobody has measured"
-                                                 : origin + " throughput";
-  return fmt::format("It was planned with {}: {}.\n", what, rates_text(story.throughput->rates));
+                           : origin == "planned"
+                               ? "throughput from a plan of its model, which nobody has measured"
+                               : origin + " throughput";
+  return fmt::format("It was planned with {}: {}.{}\n", what, rates_text(story.throughput->rates),
+                     scaled_text(*story.throughput));
 }
 
 std::string plan_table(const JobStory& story, const Timeline& timeline,

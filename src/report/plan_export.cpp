@@ -114,6 +114,45 @@ std::vector<std::string> beyond_internevo(const TransformerModel& model,
   return std::move(words).missing();
 }
 
+LayerStyle style_to_export(const ExportedPlan& exported) {
+  return exported.style.value_or(exported.task.model.is_gated ? llama_style() : gpt_style());
+}
+
+// What is as Megatron-LM has it anyway is not said: LayerNorm, learned positions, biases.
+void add_style(const LayerStyle& style, std::vector<std::string>& words) {
+  if (style.has_rms_norm) words.emplace_back("--normalization RMSNorm");
+  if (style.has_rotary) {
+    words.emplace_back("--position-embedding-type rope");
+    if (style.rotary_base) words.push_back(fmt::format("--rotary-base {}", *style.rotary_base));
+    if (style.rotary_share != 1)
+      words.push_back(fmt::format("--rotary-percent {}", style.rotary_share));
+  }
+  if (!style.has_biases) words.emplace_back("--disable-bias-linear");
+  if (!style.has_biases && style.has_qkv_biases) words.emplace_back("--add-qkv-bias");
+  if (style.has_qk_norm) words.emplace_back("--qk-layernorm");
+}
+
+std::vector<std::string> megatron_notes(const ExportedPlan& exported) {
+  const TransformerPlan& plan = exported.plan;
+  std::vector<std::string> notes;
+  if (plan.weight_shards > 1) {
+    notes.emplace_back(
+        plan.split() > 1
+            ? "leave CUDA_DEVICE_MAX_CONNECTIONS unset: --use-megatron-fsdp refuses 1, though "
+              "tensor and context parallelism alone would want it"
+            : "leave CUDA_DEVICE_MAX_CONNECTIONS unset: --use-megatron-fsdp refuses 1");
+  } else if (plan.split() > 1) {
+    notes.emplace_back(
+        "set CUDA_DEVICE_MAX_CONNECTIONS=1 in the environment: Megatron-LM asks for it with tensor "
+        "or context parallelism on GPUs before Blackwell");
+  }
+  if (!exported.style)
+    notes.push_back(
+        fmt::format("norms, positions and biases are taken to be as in {}: dimensions do not say",
+                    exported.task.model.is_gated ? "LLaMA" : "GPT-2"));
+  return notes;
+}
+
 std::string megatron_text(const ExportedPlan& exported) {
   const TransformerPlan& plan = exported.plan;
   const TransformerModel& model = exported.task.model;
@@ -130,6 +169,7 @@ std::string megatron_text(const ExportedPlan& exported) {
     words.emplace_back("--group-query-attention");
     add("num-query-groups", model.kv_heads);
   }
+  add_style(style_to_export(exported), words);
   if (model.is_gated) words.emplace_back("--swiglu");
   if (!model.has_tied_embeddings) words.emplace_back("--untie-embeddings-and-output-weights");
   add("seq-length", exported.task.sequence);
@@ -157,6 +197,7 @@ std::string megatron_text(const ExportedPlan& exported) {
   if (plan.weight_shards > 1) {
     words.emplace_back("--use-megatron-fsdp");
     add("data-parallel-sharding-strategy", "optim_grads_params");
+    add("ckpt-format", "fsdp_dtensor");  // the only one it writes
   }
   if (plan.optimizer_shards > 1) {
     words.emplace_back("--use-distributed-optimizer");
@@ -261,13 +302,14 @@ std::string internevo_text(const ExportedPlan& exported) {
   return text;
 }
 
+// Underscores are read by every PyTorch, hyphens by PyTorch 2 alone.
 std::string torchrun_text(const ExportedPlan& exported) {
   if (exported.nodes == 1)
-    return fmt::format("torchrun --standalone --nnodes 1 --nproc-per-node {} train.py\n",
+    return fmt::format("torchrun --standalone --nnodes 1 --nproc_per_node {} train.py\n",
                        exported.gpus_per_node);
   return fmt::format(
-      "torchrun --nnodes {} --nproc-per-node {} --rdzv-backend c10d --rdzv-id plan "
-      "--rdzv-endpoint FIRST_NODE:29500 train.py\n",
+      "torchrun --nnodes {} --nproc_per_node {} --rdzv_backend c10d --rdzv_id plan "
+      "--rdzv_endpoint FIRST_NODE:29500 train.py\n",
       exported.nodes, exported.gpus_per_node);
 }
 
@@ -299,6 +341,19 @@ std::vector<std::string> beyond(ExportTarget target, const TransformerModel& mod
     case ExportTarget::weir:
       break;
   }
+  return {};
+}
+
+std::vector<std::string> export_notes(ExportTarget target, const ExportedPlan& exported) {
+  const bool recomputes = exported.plan.recompute != Recompute::none;
+  if (target == ExportTarget::megatron) return megatron_notes(exported);
+  if (target == ExportTarget::deepspeed && recomputes)
+    return {
+        "the JSON alone computes nothing again: the plan counts on it. Call "
+        "model.gradient_checkpointing_enable() (Hugging Face), or wrap each layer in "
+        "deepspeed.checkpointing.checkpoint"};
+  if (target == ExportTarget::torchrun)
+    return {"this line only starts the processes: the plan itself is for train.py to carry out"};
   return {};
 }
 

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "domain/layer_style.h"
 #include "domain/result.h"
 #include "predict/transformer/transformer_time.h"
 
@@ -38,7 +40,11 @@ struct ExportedPlan {
   const predict::TransformerPlan& plan;
   int nodes = 1;
   int gpus_per_node = 1;
+  std::optional<LayerStyle> style{};  // nothing: LLaMA's where the MLP is gated, GPT's otherwise
 };
 Result<std::string> export_plan(ExportTarget target, const ExportedPlan& exported);
+
+// What has to be done beside the text, a sentence each: an environment variable, a call in the model.
+std::vector<std::string> export_notes(ExportTarget target, const ExportedPlan& exported);
 
 }  // namespace weir::report

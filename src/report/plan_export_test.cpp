@@ -136,6 +136,77 @@ TEST(PlanExport, SaysTwoLevelsOfContextParallelismToMegatron) {
   EXPECT_THAT(*text, Not(HasSubstr("--recompute")));
 }
 
+std::string megatron_of(const TransformerPlan& plan, std::optional<LayerStyle> style = {},
+                        const TransformerModel& model = predict::llama2_7b(8)) {
+  const auto task = predict::task_on("A100-80G", model, 1 << 14, plan.batch());
+  const auto text = export_plan(ExportTarget::megatron, {task, plan, plan.gpus(), 1, style});
+  EXPECT_TRUE(text) << to_string(text.error().details);
+  return text.value_or("");
+}
+
+TEST(PlanExport, TellsMegatronHowLayersAreMade) {
+  const std::string llama = megatron_of({});
+  for (const char* part :
+       {"--normalization RMSNorm\n", "--position-embedding-type rope\n", "--disable-bias-linear\n",
+        "--swiglu\n", "--untie-embeddings-and-output-weights\n"})
+    EXPECT_THAT(llama, HasSubstr(part));
+  EXPECT_THAT(llama, Not(HasSubstr("--rotary-base"))) << "nobody said";
+  LayerStyle style = llama_style();
+  style.rotary_base = 1'000'000;
+  style.has_qkv_biases = true;
+  EXPECT_THAT(megatron_of({}, style),
+              testing::AllOf(HasSubstr("--rotary-base 1000000\n"), HasSubstr("--add-qkv-bias\n")));
+  const std::string gpt = megatron_of({}, std::nullopt, predict::gpt_like(8, 512, 8));
+  for (const char* part : {"--normalization", "--position-embedding-type", "--disable-bias-linear"})
+    EXPECT_THAT(gpt, Not(HasSubstr(part)));
+  style = gpt_style();
+  style.has_rotary = true;
+  style.rotary_share = 0.25;
+  EXPECT_THAT(megatron_of({}, style), HasSubstr("--rotary-percent 0.25\n"));
+}
+
+TEST(PlanExport, GivesMegatronsFsdpItsCheckpointFormat) {
+  TransformerPlan plan;
+  plan.replicas = 8;
+  EXPECT_THAT(megatron_of(plan), Not(HasSubstr("--ckpt-format")));
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 8;
+  EXPECT_THAT(megatron_of(plan), testing::AllOf(HasSubstr("--use-megatron-fsdp\n"),
+                                                HasSubstr("--ckpt-format fsdp_dtensor\n")));
+}
+
+TEST(PlanExport, NotesWhatHasToBeDoneBesideTheText) {
+  const auto notes = [](ExportTarget target, const TransformerPlan& plan) {
+    const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch());
+    const auto all = export_notes(target, {task, plan, plan.gpus(), 1, llama_style()});
+    return all.empty() ? std::string{} : all.front();
+  };
+  TransformerPlan plan;
+  EXPECT_EQ(notes(ExportTarget::megatron, plan), "");
+  EXPECT_EQ(notes(ExportTarget::deepspeed, plan), "");
+  plan.grid.head = 8;
+  EXPECT_THAT(notes(ExportTarget::megatron, plan), HasSubstr("set CUDA_DEVICE_MAX_CONNECTIONS=1"));
+  plan.mode = ParallelMode::msp;
+  EXPECT_THAT(notes(ExportTarget::megatron, plan), HasSubstr("set CUDA_DEVICE_MAX_CONNECTIONS=1"));
+  plan.replicas = plan.weight_shards = 2;
+  EXPECT_THAT(notes(ExportTarget::megatron, plan),
+              HasSubstr("leave CUDA_DEVICE_MAX_CONNECTIONS unset"));
+  plan.recompute = Recompute::full;
+  EXPECT_THAT(notes(ExportTarget::deepspeed, plan),
+              HasSubstr("model.gradient_checkpointing_enable()"));
+}
+
+TEST(PlanExport, NotesAStyleThatNobodySaid) {
+  const TransformerPlan plan;
+  const auto notes = [&](const TransformerModel& model, std::optional<LayerStyle> style) {
+    const auto task = predict::task_on("A100-80G", model, 1 << 14, 1);
+    return export_notes(ExportTarget::megatron, {task, plan, 1, 1, style});
+  };
+  EXPECT_THAT(notes(predict::llama2_7b(), {}), testing::ElementsAre(HasSubstr("as in LLaMA")));
+  EXPECT_THAT(notes(predict::gpt_like(8, 512, 8), {}),
+              testing::ElementsAre(HasSubstr("as in GPT-2")));
+  EXPECT_THAT(notes(predict::llama2_7b(), llama_style()), testing::IsEmpty());
+}
+
 TEST(PlanExport, NamesWhatATargetHasNoWordFor) {
   const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 2);
   const auto text = export_plan(ExportTarget::deepspeed, {task, ulysses_and_ring(), 2, 8});

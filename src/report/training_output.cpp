@@ -67,6 +67,7 @@ Json to_json(const TrainingSummary& run) {
                {"decisions", run.decisions}};
   if (!run.cluster.empty()) json["cluster"] = run.cluster;
   if (run.seed) json["seed"] = *run.seed;
+  for (const std::string& model : run.planned_models) json["planned_models"].push_back(model);
   for (const TenantSummary& tenant : run.tenants) json["tenants"].push_back(to_json(tenant));
   if (run.energy) {
     json["energy"] = {{"units", run.energy->units},
@@ -150,6 +151,7 @@ std::string training_csv(std::span<const TrainingSummary> summaries) {
     Json json = to_json(summary);
     json.erase("timing");
     json.erase("tenants");
+    json.erase("planned_models");
     json.erase("energy");
     json.erase("network");
     json.erase("placement");

@@ -8,7 +8,7 @@
 //
 // Policies that promise nothing have null for admitted and missed_after_admission. Means are null
 // when no job finished. `seed` is there where seeds were asked for, `tenants` (JSON only) where there are
-// some.
+// some, `planned_models` (JSON only) where the curves of some models are of plans that nobody measured.
 #pragma once
 
 #include <span>

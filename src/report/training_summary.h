@@ -78,6 +78,7 @@ struct TrainingSummary {
   std::optional<double> utilisation_percent;  // of GPU-time from the first submission to the end
   std::optional<double> seconds;              // of the simulation itself; when asked for
   std::vector<TenantSummary> tenants;         // where there are some
+  std::vector<std::string> planned_models;    // whose curves are of plans that nobody measured
   std::optional<EnergySummary> energy;
   std::optional<simulate::NetworkOutcome> network;  // where jobs ran on one
 

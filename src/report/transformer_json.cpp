@@ -6,6 +6,7 @@
 #include <string>
 
 #include "formats/rounded_number.h"
+#include "report/transformer_accuracy.h"
 
 namespace weir::report {
 namespace {
@@ -63,7 +64,8 @@ nlohmann::ordered_json time_json(const predict::TransformerTime& time) {
           {"bubble", ms(time.bubble)},
           {"transfers", ms(time.transfers)},
           {"gradients", ms(time.gradients)},
-          {"update", ms(time.update)}};
+          {"update", ms(time.update)},
+          {"launching", ms(time.launching)}};
 }
 
 nlohmann::ordered_json alternatives_json(
@@ -102,8 +104,14 @@ nlohmann::ordered_json transformer_answer_json(const TransformerView& view) {
       thousandths(predict::tokens_per_gpu_second(task, chosen.plan, seconds));
   json["mfu"] = thousandths(predict::model_flops_utilization(task, chosen.plan, seconds));
   json["max_memory_mib"] = thousandths(chosen.memory.needed / kMiBytes);
-  json["cost_per_iteration"] =
-      thousandths(seconds / 3600 * view.request.gpus * view.price_per_hour);
+  if (view.price_per_hour > 0)
+    json["cost_per_iteration"] =
+        thousandths(seconds / 3600 * view.request.gpus * view.price_per_hour);
+  json["compute_times"] = predict::compute_source(task);
+  json["accuracy"] = transformer_accuracy(task);
+  json["notes"] = view.notes;
+  if (task.compute) json["beyond_measured_ms"] = thousandths(chosen.time.beyond * 1000);
+  json["cpu_ms"] = thousandths(chosen.time.cpu * 1000);
   json["structures"] = view.answer.structures;
   json["evaluations"] = view.answer.looked_at;
   json.update(transformer_plan_json(task, chosen.plan));

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 #include "plan/transformer/transformer_advice.h"
 
@@ -11,13 +13,15 @@ namespace weir::report {
 
 // Everything an answer has: what was chosen, what else there was.
 struct TransformerView {
+  std::string title;  // of the model: its file, or its kind
   plan::TransformerRequest request;
   int gpus_per_node = 1;
   plan::TransformerAnswer answer;  // not empty
   std::vector<plan::TransformerAlternative> families;
   std::vector<plan::TransformerAlternative> others;
-  double price_per_hour = 0;  // of one GPU
-  double seconds = 0;         // of the search
+  double price_per_hour = 0;       // of one GPU; 0: nobody knows
+  std::vector<std::string> notes;  // what somebody should know before believing it
+  double seconds = 0;              // of the search
 
   const plan::TransformerChoice& chosen() const { return answer.best.front(); }
   int nodes() const { return (request.gpus + gpus_per_node - 1) / gpus_per_node; }

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "report/plan_tables.h"
+#include "report/transformer_accuracy.h"
 
 namespace weir::report {
 namespace {
@@ -16,6 +20,17 @@ using predict::ParallelMode;
 using predict::TransformerPlan;
 
 constexpr double kGigabyte = 1024.0 * 1024 * 1024;
+
+constexpr double kNotedShare = 0.05;  // of computing, beyond what was measured
+
+double computing_seconds(const predict::TransformerTime& time) {
+  return time.linear + time.attention - time.ring_waiting + time.again + time.head + time.update;
+}
+
+// "1 head", "4 heads"
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 std::string ms_text(double seconds) {
   return with_commas(seconds * 1000, 1);
@@ -64,12 +79,40 @@ std::string split_words(const TransformerPlan& plan) {
   return text;
 }
 
+std::string source_words(const TransformerView& view) {
+  const predict::TransformerTask& task = view.request.task;
+  std::string text = compute_times_words(task);
+  if (!task.compute) return text;
+  const double computing = computing_seconds(view.chosen().time);
+  const double share = view.chosen().time.beyond / computing;
+  if (share > kNotedShare)
+    text += fmt::format(
+        "\n{:.0f} % of computing is by kernels beyond what was measured: "
+        "compare with --times analytic.",
+        100 * share);
+  return text;
+}
+
+std::string price_words(const TransformerView& view) {
+  if (view.price_per_hour <= 0) return "";
+  return fmt::format("; one iteration costs {:.4f} at {:.2f} per GPU hour",
+                     view.chosen().time.iteration / 3600 * view.request.gpus * view.price_per_hour,
+                     view.price_per_hour);
+}
+
+// "2 samples at a time, 8 times", "1 sample at a time, once"
+std::string microbatch_words(const TransformerPlan& plan) {
+  return fmt::format("{} at a time, {}", counted(plan.micro_batch, "sample"),
+                     plan.micro_count == 1 ? "once" : counted(plan.micro_count, "time"));
+}
+
 std::string attention_meaning(const TransformerView& view) {
   const TransformerPlan& plan = view.chosen().plan;
   if (plan.split() == 1) return "each sequence on one GPU";
   if (plan.mode != ParallelMode::isp) return "heads split with the weights";
-  std::string text = fmt::format("{} heads and 1/{} of the tokens of a sequence on each GPU",
-                                 view.request.task.model.heads / plan.grid.head, plan.grid.context);
+  std::string text = fmt::format("{} and 1/{} of the tokens of a sequence on each GPU",
+                                 counted(view.request.task.model.heads / plan.grid.head, "head"),
+                                 plan.grid.context);
   if (plan.grid.head > view.request.task.model.kv_heads)
     text += fmt::format(", KV heads {} times", plan.grid.head / view.request.task.model.kv_heads);
   if (plan.grid.context > 1) {
@@ -82,6 +125,20 @@ std::string attention_meaning(const TransformerView& view) {
 }
 
 }  // namespace
+
+std::string parameter_words(double parameters) {
+  constexpr std::array<std::string_view, 5> kUnits{"", " thousand", " million", " billion",
+                                                   " trillion"};
+  std::size_t unit = 0;
+  for (; parameters >= 999.5 && unit + 1 < kUnits.size(); ++unit) parameters /= 1000;
+  return fmt::format("{:.3g}{} parameters", parameters, kUnits[unit]);
+}
+
+std::string model_words(const std::string& title, const predict::TransformerTask& task) {
+  return fmt::format("{}: {}, sequences of {} tokens, batch {}.", title,
+                     parameter_words(static_cast<double>(task.model.elements())), task.sequence,
+                     task.batch);
+}
 
 std::string plan_words(const TransformerPlan& plan) {
   std::string text = split_words(plan);
@@ -100,16 +157,15 @@ std::string transformer_headline(const TransformerView& view) {
   const predict::TransformerTask& task = view.request.task;
   const double seconds = chosen.time.iteration;
   return fmt::format(
-      "An iteration takes {} ms: {:.4g} samples/s, {:.0f} tokens/s on each of {} {} GPUs, {:.1f} % "
-      "of "
-      "their rate.\nNothing was measured: public runs were within 21 % "
-      "(docs/models/transformer.md).\n"
-      "Best of {} structures; one iteration costs {:.4f} at {:.2f} per GPU hour.",
-      ms_text(seconds), static_cast<double>(task.batch) / seconds,
+      "{}\nAn iteration takes {} ms: {:.4g} samples/s, {:.0f} tokens/s on each of {} {} {}, {:.1f} "
+      "% "
+      "of {} rate.\n{}\nBest of {} structures{}.",
+      model_words(view.title, task), ms_text(seconds), static_cast<double>(task.batch) / seconds,
       predict::tokens_per_gpu_second(task, chosen.plan, seconds), view.request.gpus, task.gpu.name,
+      view.request.gpus == 1 ? "GPU" : "GPUs",
       100 * predict::model_flops_utilization(task, chosen.plan, seconds),
-      with_commas(static_cast<double>(view.answer.structures), 0),
-      seconds / 3600 * view.request.gpus * view.price_per_hour, view.price_per_hour);
+      view.request.gpus == 1 ? "its" : "their", source_words(view),
+      with_commas(static_cast<double>(view.answer.structures), 0), price_words(view));
 }
 
 Table degree_table(const TransformerView& view) {
@@ -129,12 +185,11 @@ Table degree_table(const TransformerView& view) {
                         plan.grid.window, plan.grid.is_head_first ? "head-first" : "context-first")
           : fmt::format("tp {}", plan.split()),
       attention_meaning(view));
-  add("replicas", fmt::format("dp {}", plan.replicas),
-      fmt::format("{} samples at a time, {} times", plan.micro_batch, plan.micro_count));
+  add("replicas", fmt::format("dp {}", plan.replicas), microbatch_words(plan));
   add("pipeline", fmt::format("pp {} x {}", plan.stages, plan.interleave),
       plan.stages == 1
           ? "none"
-          : fmt::format("{} layers on each stage", view.request.task.model.layers / plan.stages));
+          : counted(view.request.task.model.layers / plan.stages, "layer") + " on each stage");
   add("shards",
       fmt::format("{} / {} / {}", plan.weight_shards, plan.gradient_shards, plan.optimizer_shards),
       "of weights / gradients / optimizer state");
@@ -165,25 +220,42 @@ Table transformer_time_table(const TransformerView& view) {
   add("between stages", time.transfers);
   add("gradients", time.gradients, time.gradients_hidden, "the last backward pass");
   add("update", time.update);
+  if (time.launching > 0) add("waiting for the CPU's launches", time.launching);
   return table;
 }
 
 Table transformer_memory_table(const TransformerView& view) {
   const predict::TransformerMemory& memory = view.chosen().memory;
-  Table table{
-      fmt::format("Memory of a GPU, limit {:.1f} GiB", view.request.memory_bytes / kGigabyte),
-      {{"part", Align::left}, {"GiB"}},
-      {}};
-  for (const auto& [part, bytes] : {std::pair{"weights", memory.weights},
-                                    {"gradients", memory.gradients},
-                                    {"optimizer state", memory.optimizer},
-                                    {"activations kept", memory.activations},
-                                    {"a layer computed again", memory.recomputed},
-                                    {"working space", memory.working},
-                                    {"gathered weights", memory.pool},
-                                    {"needed, with the allocator's waste", memory.needed}}) {
-    table.rows.push_back({part, fmt::format("{:.1f}", bytes / kGigabyte)});
+  const bool is_backward = memory.at_backward() + memory.recomputed >= memory.at_update();
+  Table table{fmt::format("Memory of a GPU at its fullest, {}, limit {:.1f} GiB",
+                          is_backward ? "in the backward pass" : "in the update",
+                          view.request.memory_bytes / kGigabyte),
+              {{"part", Align::left}, {"GiB"}},
+              {}};
+  // In tenths, so that what is printed adds up; the last row takes what rounding leaves.
+  const auto tenths = [](double bytes) { return std::llround(10 * bytes / kGigabyte); };
+  const auto add = [&](const char* part, long long amount) {
+    table.rows.push_back({part, fmt::format("{:.1f}", static_cast<double>(amount) / 10)});
+  };
+  long long left = tenths(memory.needed);
+  const auto add_part = [&](const char* part, double bytes) {
+    add(part, tenths(bytes));
+    left -= tenths(bytes);
+  };
+  add_part("weights", memory.weights);
+  add_part("gradients", memory.gradients);
+  add_part("optimizer state", memory.optimizer);
+  if (is_backward) {
+    add_part("activations kept", memory.activations);
+    add_part("a layer computed again", memory.recomputed);
+    add_part("working space", memory.working);
+    add_part("gathered weights", memory.pool);
+  } else {
+    add_part("the optimizer's temporaries",
+             memory.at_update() - memory.weights - memory.gradients - memory.optimizer);
   }
+  add("CUDA, NCCL, gradient buckets, the allocator's waste", left);
+  add("needed", tenths(memory.needed));
   return table;
 }
 

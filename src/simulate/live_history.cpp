@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "domain/planned_model.h"
 #include "formats/log_codec.h"
 #include "formats/reserve_text.h"
 #include "schedule/core/core.h"
@@ -54,7 +55,9 @@ class HistoryReader {
   }
 
   void finish() {
-    for (const auto& [pool, curves] : curves_) history_.curves.push_back({"", curves});
+    // Also of a pool of which nobody learnt a curve: who reads them counts.
+    for (const PoolGpus& pool : pools_with_gpus(history_.cluster))
+      history_.curves.push_back({"", curves_[pool.pool]});
     for (auto& [id, job] : jobs_) {
       stop_working(job, last_);
       const bool never_ran = job.expected == Work{};

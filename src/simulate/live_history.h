@@ -28,7 +28,7 @@ struct LiveHistory {
   formats::RecordLogHeader header;
   Cluster cluster;
   TrainingWorkload workload;
-  std::vector<CurveBook> curves;              // by pool with GPUs
+  std::vector<CurveBook> curves;              // by pool with GPUs, also those without a curve
   std::vector<JobId> ids;                     // by row of the workload
   std::vector<std::int64_t> speeds;           // by row of the workload: permille of its curve
   std::vector<std::optional<Time>> finished;  // by row: when it finished, live

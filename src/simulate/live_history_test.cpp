@@ -6,12 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "formats/cluster_shorthand.h"
-#include "formats/log_codec.h"
 #include "formats/temporary_file_testing.h"
-#include "schedule/core/core.h"
-#include "schedule/place/policies.h"
-#include "schedule/policies/training_policies.h"
+#include "simulate/live_run_testing.h"
 #include "simulate/training_run.h"
 
 namespace weir::simulate {
@@ -19,61 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr Time kStart{std::chrono::hours{490'000}};
-const CurveKey kModel{"bert", 128};
-
-// A live run as the control plane writes it: every event, then what followed from it.
-class LiveRun {
- public:
-  LiveRun() {
-    header_.pools = formats::log_pools(formats::parse_cluster_shorthand("1x4xCPU").value());
-    header_.policy = "weir";
-    schedule::CoreConfig config;
-    config.policy = schedule::placement_policies().front().policy;
-    config.training_policy = schedule::find_training_policy("weir");
-    core_.emplace(config, schedule::initial_state_for_training(formats::cluster_of(header_)));
-    tell(Duration{0}, RescaleCostMeasured{seconds{1}, Duration{0}});
-    const Curve curve{{{1, IterationRate{10'000'000}}, {2, IterationRate{20'000'000}}},
-                      CurveOrigin::measured};
-    tell(Duration{0}, CurveUpdated{PoolIndex{0}, kModel, curve});
-  }
-
-  template <class What>
-  std::vector<Record> tell(Duration after, What what) {
-    const Event event{kStart + after, what};
-    auto records = core_->handle(event);
-    formats::append_event_line(lines_, event);
-    lines_ += '\n';
-    for (const Record& record : records) {
-      formats::append_record_line(lines_, record, ++seq_, "0.1.0");
-      lines_ += '\n';
-    }
-    return records;
-  }
-
-  void submit(Duration after, std::string name, std::int64_t iterations) {
-    TrainingSpec spec;
-    spec.name = std::move(name);
-    spec.curve = kModel;
-    spec.iterations = iterations;
-    spec.is_rigid = true;
-    tell(after, TrainingSubmitted{spec});
-    tell(after, TimerFired{});
-  }
-
-  std::string text() const {
-    std::ostringstream out;
-    formats::RecordLogWriter{out, "0.1.0"}.write(header_);
-    return out.str() + lines_;
-  }
-
- private:
-  formats::RecordLogHeader header_;
-  std::optional<schedule::Core> core_;
-  std::string lines_;
-  std::uint64_t seq_ = 0;
-};
+using testing::kModel;
+using testing::kStart;
+using testing::LiveRun;
 
 // Two jobs of 100 iterations: 10 s at the curve's rate. The first is as fast, the second half as fast; starts
 // take 200 ms.
@@ -106,6 +50,18 @@ TEST_F(LiveHistoryFile, SaysWhoCameHowFastTheyWereAndWhatStartsCost) {
   EXPECT_EQ(history->measured_cost.base, milliseconds{200});
   EXPECT_EQ(history->planned_cost.base, seconds{1});
   EXPECT_EQ(history->finished[0], kStart + milliseconds{10'200});
+}
+
+TEST_F(LiveHistoryFile, EveryPoolWithGpusHasItsOwnCurves) {
+  for (const std::uint32_t learnt : {0U, 1U}) {
+    LiveRun run{"1x4xCPU+1x4xT4", PoolIndex{learnt}};
+    run.submit(Duration{0}, "a", 100);
+    const auto history = read(run.text());
+    ASSERT_TRUE(history) << to_string(history.error().details);
+    ASSERT_EQ(history->curves.size(), 2U);
+    EXPECT_NE(history->curves[learnt].find(kModel), nullptr);
+    EXPECT_EQ(history->curves[1 - learnt].find(kModel), nullptr) << "nobody said so";
+  }
 }
 
 TEST_F(LiveHistoryFile, PlayedAgainItEndsWhenItEnded) {

@@ -22,8 +22,8 @@ constexpr std::size_t kMostReadInVain = 64 << 10;
 constexpr std::size_t kMostCopiedBody = 32 << 10;
 // A connection that ends early reads on for a while: closing with unread bytes would reset it, and the client
 // might never see the answer.
-constexpr std::chrono::seconds kLingerTime{1};
-constexpr std::size_t kMostLingerBytes = 1 << 20;
+constexpr std::chrono::seconds kLingerTime{5};
+constexpr std::size_t kMostLingerBytes = 8 << 20;
 constexpr std::size_t kMostReadAhead = 64 << 10;
 // A reader has write_time for each of these.
 constexpr std::size_t kPieceToWrite = 64 << 10;

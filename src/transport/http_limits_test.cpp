@@ -125,6 +125,22 @@ TEST(HttpLimits, AHugeBodyIsRefusedWithoutReadingIt) {
   }
 }
 
+TEST(HttpLimits, ABodySomewhatTooLargeCanBeSentToItsEnd) {
+  const auto server = started();
+  const std::string piece(1 << 18, 'x');
+  for (int round = 0; round < 5; ++round) {
+    RawClient client{server->port()};
+    client.send(with_headers("Content-Length: 4194304\r\n"));
+    for (int sent = 0; sent < 16; ++sent) {
+      ASSERT_TRUE(client.send(piece)) << sent;
+      std::this_thread::sleep_for(1ms);  // beyond what sockets hold
+    }
+    const auto response = client.read_response();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 413);
+  }
+}
+
 TEST(HttpLimits, AllBodiesTogetherHaveALimit) {
   HttpServerOptions options;
   options.all_bodies_bytes = 1000;

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what `weir plan --export` writes against the grammar of each target (grammar.json).
+"""Holds what `weir plan --export` writes against the grammar of each target (grammar.json), and gives it to the
+targets' own parsers (target_parsers.py) where they are installed.
 
-  check_exports.py FOLDER-OF-THE-PROGRAM
+  check_exports.py FOLDER-OF-THE-PROGRAM [PYTHON-WITH-THE-PARSERS]
 """
 import ast
 import itertools
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -46,7 +48,7 @@ def fits(annotation, value):
     return re.search(kinds[type(value)], annotation) is not None
 
 
-def check_megatron(text, gpus, batch):
+def check_megatron(text, gpus, batch, model, notes):
     fields = {**GRAMMAR["megatron"]["sections"][""], **GRAMMAR["by_hand"]["megatron"]["fields"]}
     degrees = {}
     for line in text.splitlines():
@@ -54,7 +56,7 @@ def check_megatron(text, gpus, batch):
         key = name.removeprefix("--").replace("-", "_")
         if key not in fields:
             fail(f"Megatron has no {name}")
-        parsed = [int(v) if v.isdigit() else v for v in values]
+        parsed = [int(v) if v.isdigit() else float(v) if re.fullmatch(r"\d+\.\d+", v) else v for v in values]
         value = True if not parsed else parsed[0] if len(parsed) == 1 else parsed
         if not fits(fields[key], value):
             fail(f"{name} {values} is not {fields[key]}")
@@ -65,6 +67,8 @@ def check_megatron(text, gpus, batch):
         fail(f"{degrees} on {gpus} GPUs")
     if batch % (gpus // model_gpus * degrees["micro_batch_size"]) != 0:
         fail(f"batch {batch} cannot be divided: {degrees}")
+    check_megatron_model(degrees, model)
+    check_megatron_rules(degrees, notes)
     if degrees["num_attention_heads"] % degrees["tensor_model_parallel_size"] != 0:
         fail(f"heads cannot be divided: {degrees}")
     sizes = degrees.get("hierarchical_context_parallel_sizes")
@@ -72,8 +76,36 @@ def check_megatron(text, gpus, batch):
         fail(f"levels are not the whole: {degrees}")
 
 
-def check_deepspeed(text, gpus, batch):
+def check_megatron_model(degrees, model):
+    """A model of LLaMA's kind needs its norm, positions and missing biases said; a GPT-2 none of them."""
+    config = json.loads((MODELS / model).read_text())
+    is_llama = config["model_type"] != "gpt2"
+    said = {"normalization": "RMSNorm", "position_embedding_type": "rope", "disable_bias_linear": True, "swiglu": True}
+    for key, value in said.items():
+        if degrees.get(key) != (value if is_llama else None):
+            fail(f"{model}: {key} is {degrees.get(key)}")
+    if degrees.get("add_qkv_bias", False) != (config["model_type"] == "qwen2"):
+        fail(f"{model}: add_qkv_bias")
+    if degrees.get("rotary_base") != config.get("rope_theta"):
+        fail(f"{model}: rotary_base")
+
+
+def check_megatron_rules(degrees, notes):
+    """What Megatron-LM's training script asserts of its arguments and its environment."""
+    is_fsdp = degrees.get("use_megatron_fsdp", False)
+    if is_fsdp != (degrees.get("ckpt_format") == "fsdp_dtensor"):
+        fail(f"the checkpoint format is not that of FSDP: {degrees}")
+    is_split = degrees["tensor_model_parallel_size"] > 1 or degrees.get("context_parallel_size", 1) > 1
+    if (is_split and not is_fsdp) != ("set CUDA_DEVICE_MAX_CONNECTIONS=1" in notes):
+        fail(f"connections of {degrees}: {notes}")
+    if is_fsdp != ("leave CUDA_DEVICE_MAX_CONNECTIONS unset" in notes):
+        fail(f"connections of {degrees}: {notes}")
+
+
+def check_deepspeed(text, gpus, batch, model, notes):
     config = json.loads(text)
+    if ("activation_checkpointing" in config) != ("gradient_checkpointing_enable" in notes):
+        fail(f"nobody says how to recompute: {notes}")
     known = set(GRAMMAR["deepspeed"]["keys"]) | set(GRAMMAR["deepspeed"]["sections"])
     for key, value in config.items():
         if key not in known:
@@ -90,7 +122,7 @@ def check_deepspeed(text, gpus, batch):
         fail(f"DeepSpeed would refuse {config} on {gpus} GPUs")
 
 
-def check_torchtitan(text, gpus, batch):
+def check_torchtitan(text, gpus, batch, model, notes):
     config = tomllib.loads(text)
     for section, values in config.items():
         fields = GRAMMAR["torchtitan"]["sections"].get(section) or fail(f"torchtitan has no [{section}]")
@@ -120,7 +152,7 @@ def check_calls(node, fields, path):
             fail(f"{path}.{keyword.arg} is not {expected}")
 
 
-def check_internevo(text, gpus, batch):
+def check_internevo(text, gpus, batch, model, notes):
     fields = GRAMMAR["by_hand"]["internevo"]["fields"]
     values = {}
     for node in ast.parse(text).body:
@@ -138,7 +170,7 @@ def check_internevo(text, gpus, batch):
         fail(f"batch {batch} is not {values['data']}")
 
 
-def check_torchrun(text, gpus, batch):
+def check_torchrun(text, gpus, batch, model, notes):
     fields = GRAMMAR["by_hand"]["torchrun"]["fields"]
     program, *words = shlex.split(text)
     numbers = {}
@@ -149,17 +181,37 @@ def check_torchrun(text, gpus, batch):
         kind = fields.get(name) or fail(f"torchrun has no --{name}")
         if kind != "bool":
             numbers[name] = words.pop(0)
-    if int(numbers["nnodes"]) * int(numbers["nproc-per-node"]) != gpus:
+    if int(numbers["nnodes"]) * int(numbers["nproc_per_node"]) != gpus:
         fail(text)
 
 
-def check_weir(text, gpus, batch):
+def check_weir(text, gpus, batch, model, notes):
     plan = json.loads(text)
     degrees = plan["plan"]
     if plan["gpus"] != gpus or degrees["split"] * degrees["dp"] * degrees["pp"] != gpus:
         fail(text)
     if degrees["dp"] * degrees["micro_batch"] * degrees["accumulate"] != batch:
         fail(text)
+
+
+def check_json(command, text):
+    """The same export as a field of JSON."""
+    ran = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120)
+    answer = json.loads(ran.stdout)
+    if ran.returncode != 0 or answer["export"]["text"] != text or answer["predicted_ms"] <= 0:
+        fail(f"{command} --json is another export")
+
+
+def check_with_parsers(python, exports):
+    """DeepSpeed, torchtitan and torchrun read them themselves."""
+    ran = subprocess.run([python, HERE / "target_parsers.py"], input=json.dumps(exports), capture_output=True, text=True,
+                         timeout=300)
+    if ran.returncode != 0:
+        fail(ran.stderr)
+    taken = json.loads(ran.stdout.splitlines()[-1])
+    if min(taken.values()) < 4:
+        fail(f"too few exports to tell: {taken}")
+    return taken
 
 
 CHECKS = {"megatron": check_megatron, "deepspeed": check_deepspeed, "torchtitan": check_torchtitan,
@@ -170,6 +222,7 @@ def main():
     weir = pathlib.Path(sys.argv[1]) / "weir"
     written = refused = 0
     seen = dict.fromkeys(CHECKS, 0)
+    exports = []
     for (model, nodes, batch, sequence, pins), target in itertools.product(REQUESTS, CHECKS):
         command = [weir, "plan", "--model-config", MODELS / model, "--nodes", str(nodes), "--batch", str(batch),
                    "--sequence", str(sequence), "--export", target]
@@ -177,9 +230,12 @@ def main():
             command += ["--pin", pins]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if ran.returncode == 0:
-            CHECKS[target](ran.stdout, nodes * 8, batch)
+            CHECKS[target](ran.stdout, nodes * 8, batch, model, ran.stderr)
+            check_json(command, ran.stdout)
             written += 1
             seen[target] += 1
+            if target in ("deepspeed", "torchtitan", "torchrun"):
+                exports.append({"target": target, "text": ran.stdout, "gpus": nodes * 8})
         elif ran.returncode in (2, 3) and not ran.stdout and "expected" in ran.stderr:
             refused += 1
         else:
@@ -187,6 +243,10 @@ def main():
     if min(seen.values()) < 4:
         fail(f"too few exports to tell: {seen}")
     print(f"{written} exports are what their readers accept, {refused} combinations were refused: {seen}")
+    if len(sys.argv) > 2 and pathlib.Path(sys.argv[2]).exists():
+        print(f"read by the targets' own parsers: {check_with_parsers(sys.argv[2], exports)}")
+    elif "WEIR_EXPORT_PARSERS" in os.environ:
+        fail(f"no parsers in {sys.argv[2:]}; call tools/install_export_parsers.sh")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ OVER = ("finished", "failed", "cancelled", "refused")
 class Cluster:
     """The server. Leaves no process behind, whatever becomes of the test."""
 
-    def __init__(self, test, weir, folder, environment=None, rescale="1s"):
+    def __init__(self, test, weir, folder, environment=None, rescale="1s", more=()):
         self.folder = Path(folder)
         self.folder.mkdir(exist_ok=True)
-        self.server = Server(weir, str(self.folder / "state"), ["--cluster", "1x2xCPU", "--rescale", rescale],
+        self.server = Server(weir, str(self.folder / "state"), ["--cluster", "1x2xCPU", "--rescale", rescale, *more],
                              environment)
         test.addCleanup(self.server.clean_up)
         self.server.start()

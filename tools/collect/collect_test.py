@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the collector. Those of the calls themselves need PyTorch and are skipped without it."""
+import collections
 import contextlib
 import csv
+import glob
 import gzip
 import importlib.util
 import io
+import json
 import os
 import sys
 import tempfile
@@ -17,6 +20,7 @@ sys.dont_write_bytecode = True
 import collect
 import kernels
 import models
+import operators
 import overlap
 import overlap_step
 import pack
@@ -26,6 +30,20 @@ import table
 import timing
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def can_trace():
+    """Fake tensors that know enough came with PyTorch 2.4."""
+    if not HAS_TORCH:
+        return False
+    import torch
+    try:
+        operators.check_torch(torch)
+    except operators.Mistake:
+        return False
+    return True
+
+
 FEW = {"gemm": 60, "bmm": 20, "conv": 60, "attention": 40, "vec": 120, "image": 30}
 
 
@@ -244,6 +262,45 @@ class OverlapTest(unittest.TestCase):
         self.assertEqual(overlap.wire_bytes(800, ranks=8), 1400)
         self.assertEqual(overlap.wire_bytes(800, ranks=2), 800)
 
+    def test_the_rate_counts_what_was_done_beside_the_collective_only(self):
+        # There from before the start to after the end.
+        self.assertEqual(overlap.rate_beside(1.0, start=0.0, end=2.0, begin=-1.0, over=3.0), 0.5)
+        # Over at 3: the rest, 0.75, took as long as alone.
+        self.assertEqual(overlap.rate_beside(1.5, start=0.0, end=3.75, begin=-1.0, over=3.0), 0.25)
+        # Came at 0.5: 0.5 was done by then, and 0.25 in the second after.
+        self.assertEqual(overlap.rate_beside(0.75, start=0.0, end=1.5, begin=0.5, over=3.0), 0.25)
+        # It stood still.
+        self.assertEqual(overlap.rate_beside(1.0, start=0.0, end=4.01, begin=0.0, over=3.0), 0.0)
+
+    def test_clusters_that_run_at_a_moment(self):
+        self.assertEqual(overlap.running_at([(0, 10), (0, 12), (10, 20), (11, 21)], 10), 2)
+        self.assertEqual(overlap.running_at([(5, 10)], 4), 0)
+
+    def test_settings_take_turns_and_the_run_in_the_middle_is_told(self):
+        class Backward:
+            buckets = [overlap.Bucket(nbytes=5)]
+
+            def __init__(self):
+                self.seen = []
+
+            def run(self):
+                self.seen.append((self.blocks, self.rate))
+                turn = self.seen.count(self.seen[-1])
+                self.times = [(0, float(turn), 1.0, 2.0)]
+                self.was_queued = turn % 2 == 0
+                return 10.0 + turn + self.blocks, 9.0
+
+        class Rows(list):
+            add = list.append
+
+        steps, buckets, backward = Rows(), Rows(), Backward()
+        overlap.measure_steps(steps, buckets, (2, 4), (50.0,), "m", 1, backward)
+        self.assertEqual(backward.seen[:5], [(0, 0.0), (2, 50.0), (4, 50.0), (0, 0.0), (0, 0.0)])
+        self.assertEqual(len(steps), 4)
+        # The first turn does not count: 2 to 16, of which 9 is in the middle.
+        self.assertEqual([(row["ctas"], row["step_ms"], row["queued"]) for row in steps[1:3]], [(2, 21.0, 8), (4, 23.0, 8)])
+        self.assertEqual([row["ready_ms"] for row in buckets[1:3]], [9.0, 9.0])
+
 
 class CommandTest(unittest.TestCase):
     def refused(self, *arguments):
@@ -301,12 +358,212 @@ class DryRunTest(unittest.TestCase):
             self.assertTrue(all(moved), name)
 
 
+class OperatorNamesTest(unittest.TestCase):
+    def test_an_unknown_name_is_refused_with_those_that_are_known(self):
+        with self.assertRaisesRegex(operators.Mistake, "resnet5.*expected package.module:function or one of resnet50"):
+            operators.maker("resnet5", None)
+
+    def test_a_module_or_function_that_is_not_there_is_named(self):
+        with self.assertRaisesRegex(operators.Mistake, "no_such_module"):
+            operators.maker("no_such_module:make", None)
+        with self.assertRaisesRegex(operators.Mistake, "json has no make"):
+            operators.maker("json:make", None)
+
+    def test_a_users_module_comes_before_one_of_the_collector(self):
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "models.py"), "w") as file:
+                file.write("def mine():\n    return 7\n")
+            os.chdir(folder)
+            try:
+                self.assertEqual(operators.named_function("models:mine")(), 7)
+                with self.assertRaisesRegex(operators.Mistake, "models has no shrunk"):
+                    operators.named_function("models:shrunk")
+            finally:
+                os.chdir(before)
+                sys.path[:] = [place for place in sys.path if place != folder and place != os.path.realpath(folder)]
+
+    def test_arguments_are_whole_numbers(self):
+        self.assertEqual([operators.plain(value) for value in (3, True, [1, 2], 0.5, "x", [], [1, "x"])], [3, 1, [1, 2], None, None, None, None])
+
+    def test_the_file_is_json_with_an_operator_in_a_line(self):
+        ops = [{"phase": "forward", "op": "aten::mm", "count": index} for index in (1, 2)]
+        text = operators.text_of("mine", {"batch": 8, "torch": "2.11", "parameters": 1, "tensors": 1, "ops": ops})
+        self.assertEqual(json.loads(text)["ops"], ops)
+        self.assertEqual(json.loads(text)["format"], "weir-ops")
+        self.assertEqual(len(text.splitlines()), 4)
+
+
+@unittest.skipUnless(can_trace(), "needs PyTorch 2.4")
+class OperatorsTest(unittest.TestCase):
+    def setUp(self):
+        import torch
+        self.torch = torch
+
+    def trace(self, make, batch=2):
+        return operators.trace(make, batch, self.torch)
+
+    def counts(self, traced):
+        counts = {}
+        for entry in traced["ops"]:
+            counts[entry["phase"], entry["op"]] = counts.get((entry["phase"], entry["op"]), 0) + entry["count"]
+        return counts
+
+    def small(self, name):
+        return lambda: models.make(models.shrunk(models.PLANS[name]), self.torch, "cuda")
+
+    def test_a_layer_is_what_runs_on_a_gpu(self):
+        torch = self.torch
+
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(8, 4)
+
+            def forward(self, x):
+                return self.linear(x).float().sum()
+
+        traced = self.trace(lambda: (Layer(), lambda n: (torch.randn(n, 8),)), 3)
+        self.assertEqual((traced["parameters"], traced["tensors"]), (36, 2))
+        self.assertEqual(self.counts(traced), {
+            ("forward", "aten::_to_copy"): 4, ("forward", "aten::addmm"): 1, ("forward", "aten::sum"): 1, ("backward", "aten::ones_like"): 1,
+            ("backward", "aten::_to_copy"): 3, ("backward", "aten::mm"): 1, ("backward", "aten::sum"): 1,
+            ("optimizer", "aten::_foreach_add_"): 1, ("optimizer", "aten::_fused_adamw_"): 1})
+        product = next(entry for entry in traced["ops"] if entry["op"] == "aten::addmm")
+        self.assertEqual(product["in"][2], {"dtype": "bf16", "shape": [8, 4], "strides": [1, 8]})
+        step = next(entry for entry in traced["ops"] if entry["op"] == "aten::_fused_adamw_")
+        self.assertEqual([one["shape"] for one in step["in"]], [[4, 8], [4]])
+
+    def test_attention_is_the_gpus_and_not_plain_products(self):
+        counts = self.counts(self.trace(self.small("llama-1b")))
+        self.assertEqual(counts["forward", "aten::_scaled_dot_product_cudnn_attention"], 1)
+        self.assertEqual(counts["backward", "aten::_scaled_dot_product_cudnn_attention_backward"], 1)
+        self.assertNotIn(("forward", "aten::bmm"), counts)
+
+    def test_dropout_is_the_gpus(self):
+        counts = self.counts(self.trace(self.small("gpt2-medium")))
+        self.assertEqual(counts["forward", "aten::native_dropout"], 3)
+        self.assertEqual(counts["backward", "aten::native_dropout_backward"], 3)
+
+    def test_images_keep_their_channels_last(self):
+        traced = self.trace(self.small("resnet50"))
+        images = [entry["in"][0] for entry in traced["ops"] if entry["op"] in ("aten::convolution", "aten::convolution_backward")
+                  and entry["in"][0]["shape"][2] > 1]
+        self.assertTrue(images)
+        self.assertTrue(all(one.get("strides", [0, 0])[1] == 1 for one in images), images)
+        self.assertNotIn(("backward", "aten::clone"), self.counts(traced))
+
+    def test_a_larger_batch_changes_shapes_and_not_the_operators(self):
+        two, four = (self.counts(self.trace(self.small("bert-base"), batch)) for batch in (2, 4))
+        self.assertEqual(two, four)
+
+    def test_gradients_meet_where_a_tensor_is_used_twice(self):
+        torch = self.torch
+
+        class Twice(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(4))
+
+            def forward(self, x):
+                y = x * self.weight
+                return (y.sin() * y.cos()).sum()
+
+        counts = self.counts(self.trace(lambda: (Twice(), lambda n: (torch.randn(n, 4),))))
+        self.assertEqual(counts["backward", "aten::add_"], 1)
+        self.assertEqual(counts["backward", "aten::sum"], 1)  # of the batch, to the shape of the weight
+
+    def test_what_is_no_loss_is_refused(self):
+        torch = self.torch
+        with self.assertRaisesRegex(operators.Mistake, "must return its loss"):
+            self.trace(lambda: (torch.nn.Linear(4, 4), lambda n: (torch.randn(n, 4),)))
+
+    def test_a_network_that_looks_at_its_numbers_is_refused(self):
+        torch = self.torch
+
+        class Looks(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(4, 4)
+
+            def forward(self, x):
+                y = self.linear(x).sum()
+                return y if y.item() > 0 else -y
+
+        with self.assertRaisesRegex(operators.Mistake, "looks at its own numbers"):
+            self.trace(lambda: (Looks(), lambda n: (torch.randn(n, 4),)))
+
+    def test_a_network_can_be_timed_as_well(self):
+        import trace_model
+        torch = self.torch
+
+        def make():
+            return operators.image_classifier(torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten(), torch.nn.Linear(4 * 6 * 6, 5)), torch, 8, True)
+
+        row = trace_model.time_network("mine", make, 2, torch, "cpu")
+        self.assertEqual((row["model"], row["batch"], row["tensors"]), ("mine", 2, 4))
+        self.assertGreater(row["iteration_ms"], 0)
+        self.assertGreater(row["launch_probe_us"], 0)
+        self.assertEqual(self.trace(make)["tensors"], 4)  # the same network can be traced
+
+    def test_pytorch_is_as_before(self):
+        torch = self.torch
+        before = torch.nn.Module._apply, torch.nn.functional.scaled_dot_product_attention, torch.is_autocast_enabled("cuda")
+        self.trace(self.small("llama-1b"))
+        self.assertEqual(before, (torch.nn.Module._apply, torch.nn.functional.scaled_dot_product_attention, torch.is_autocast_enabled("cuda")))
+
+
+class TracedAgainstProfiledTest(unittest.TestCase):
+    """Operators that were written down without a GPU (examples/ops) against those that the H200's profiler saw."""
+    # How the profiler names what launches the kernel.
+    INNER = {"aten::_to_copy": "aten::copy_", "aten::clone": "aten::copy_", "aten::relu_": "aten::clamp_min_", "aten::stack": "aten::cat",
+             "aten::embedding": "aten::gather"}
+    # Launch several kernels, or several operators launch them: not to be counted by kernels.
+    SEVERAL = ("convolution", "batch_norm", "attention", "sum", "mm", "addmm", "norm_backward", "embedding_dense_backward", "fill_", "ones_like",
+               "zeros", "_fused_adamw_", "_foreach_add_")
+    ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+    def measured(self, name):
+        with gzip.open(os.path.join(self.ROOT, "docs", "measurements", f"h200_{name}.csv.gz"), "rt", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def is_counted(self, op):
+        return not any(op.endswith(name) or name in op and len(name) > 5 for name in self.SEVERAL)
+
+    def test_the_same_operators_as_often(self):
+        names = {row["op_id"]: row["op"] for row in self.measured("iteration_ops")}
+        seen = collections.defaultdict(collections.Counter)
+        for row in self.measured("iteration_kernels"):
+            seen[row["model"], int(row["batch"])][row["phase"], names[row["op_id"]]] += 1
+        paths = glob.glob(os.path.join(self.ROOT, "examples", "ops", "*.json.gz"))
+        self.assertEqual(len(paths), 15)
+        compared = 0
+        for path in paths:
+            with gzip.open(path, "rt") as file:
+                traced = json.load(file)
+            counts = collections.Counter()
+            for entry in traced["ops"]:
+                counts[entry["phase"], self.INNER.get(entry["op"], entry["op"])] += entry["count"]
+            kernels = seen[traced["model"], traced["batch"]]
+            for phase, op in {*counts, *kernels}:
+                if not self.is_counted(op) or op == "aten::arange":  # embeddings count their rows inside
+                    continue
+                biases = 13 if traced["model"] == "vgg16" and (phase, op) == ("forward", "aten::add_") else 0  # inside of convolutions
+                more = kernels[phase, op] - counts[phase, op] - biases
+                if op == "aten::copy_" and traced["batch"] >= 32:
+                    self.assertIn(more, range(4), path)  # the longest are cut into several kernels
+                else:
+                    self.assertEqual(more, 0, f"{path}: {phase} {op}")
+                compared += counts[phase, op]
+        self.assertGreater(compared, 7000)
+
+
 class OverlapStepTest(unittest.TestCase):
     def setUp(self):
-        def curve(kernel, blocks, us):
-            return {"kernel": kernel, "gx": str(blocks), "gy": "1", "gz": "1", "alone_us": str(us)}
+        def curve(kernel, blocks, us, cluster=2):
+            return {"kernel": kernel, "gx": str(blocks), "gy": "1", "gz": "1", "alone_us": str(us), "cluster": str(cluster)}
         self.choice = overlap_step.CurveChoice([curve("gemm one wave", 132, 87), curve("gemm two waves", 132, 173), curve("gemm wgrad", 128, 84),
-                                                curve("gemm tf32", 132, 87), curve("conv dgrad", 132, 43), curve("conv wgrad", 117, 56)], 132)
+                                                curve("gemm tf32", 132, 87), curve("conv dgrad", 132, 43), curve("conv wgrad", 117, 56, 8)], 132)
 
     def test_products_follow_the_one_nearest_in_blocks_and_time(self):
         self.assertEqual(self.choice.choose("aten::mm", "nvjet_x", 132, 90), "gemm one wave")
@@ -314,6 +571,16 @@ class OverlapStepTest(unittest.TestCase):
         self.assertEqual(self.choice.choose("aten::mm", "nvjet_x", 128, 100), "gemm wgrad")
         self.assertEqual(self.choice.choose("aten::mm", "cutlass_gemm", 1576, 5000), "gemm many waves")
         self.assertEqual(self.choice.choose("aten::convolution_backward", "sm90_xmma_wgrad", 120, 400), "conv wgrad")
+
+    def test_products_follow_one_with_clusters_of_the_nearest_size(self):
+        self.assertEqual(self.choice.choose("aten::convolution_backward", "sm90_xmma_wgrad", 132, 43, 8), "conv wgrad")
+        self.assertEqual(self.choice.choose("aten::convolution_backward", "sm90_xmma_wgrad", 132, 43, 16), "conv wgrad")
+        self.assertEqual(self.choice.choose("aten::convolution_backward", "sm90_xmma_wgrad", 117, 56, 2), "conv dgrad")
+
+    def test_clusters_are_those_most_often_seen_with_a_kernel_and_grid(self):
+        rows = [{"launches": "7:14x8x1:384x1x1:0:168:1:16;9:1x1x1:1x1x1:0:16:1:1"}, {"launches": "7:14x8x1:384x1x1:0:168:1:16"},
+                {"launches": "7:14x8x1:384x1x1:0:168:1:8;7:15x8x1:384x1x1:0:168:1:8"}, {"launches": ""}]
+        self.assertEqual(overlap_step.clusters_by_launch(rows), {("7", "14x8x1"): 16, ("7", "15x8x1"): 8, ("9", "1x1x1"): 1})
 
     def test_others_follow_their_kind(self):
         self.assertEqual(self.choice.choose("aten::native_layer_norm_backward", "k", 9, 50), "layer norm bwd")
@@ -327,9 +594,10 @@ class OverlapStepTest(unittest.TestCase):
         buckets = [{"model": "m", "ctas": "0", "bucket": str(b), "bytes": str(100 + b), "ready_ms": ready}
                    for b, ready in ((0, "0.08"), (1, "0.1"))]
         steps = [{"model": "m", "ctas": "0", "step_ms": "0.11"}]
-        rows = overlap_step.kernel_list(kernels, {"0": "k"}, buckets, steps, self.choice, "m")
+        rows = overlap_step.kernel_list(kernels, {"0": "k"}, {("0", "1x1x1"): 3}, buckets, steps, self.choice, "m")
         self.assertEqual([row[0] for row in rows], ["20.000", "60.000", "20.000", "10.000"])
-        self.assertEqual([row[3] for row in rows], ["", 100, 101, ""])
+        self.assertEqual([row[3] for row in rows], [3, 3, 3, 3])
+        self.assertEqual([row[4] for row in rows], ["", 100, 101, ""])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 // A stand-in for a collective's kernel on one GPU: c thread blocks of 640 threads, each alone on its SM (160 KB of shared
 // memory), that read two buffers and write their sum at a set pace, for a time or for a number of bytes.
 //
-//   nvcc -O3 -arch=native -shared -Xcompiler -fPIC -o libcopy_reduce.so copy_reduce.cu
+//   nvcc -O3 [-DTHROUGH_REGISTERS] -arch=native -shared -Xcompiler -fPIC -o libcopy_reduce.so copy_reduce.cu
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 namespace {
@@ -41,8 +42,13 @@ __device__ unsigned own_sm() {
   return sm;
 }
 
+extern __shared__ float4 staged[];
+
+// Through shared memory: loads into registers are a quarter slower, for as long as the block lives, on an SM where a kernel with
+// much shared memory has just run (overlap_landing.py measures both).
 __device__ void copy_chunk(const Request& request, unsigned long long chunk) {
   const unsigned long long start = (chunk % request.chunks_in_buffer) * kChunkVectors + threadIdx.x;
+#ifdef THROUGH_REGISTERS
   float4 a[kUnroll], b[kUnroll];
 #pragma unroll
   for (int i = 0; i < kUnroll; ++i) {
@@ -53,6 +59,22 @@ __device__ void copy_chunk(const Request& request, unsigned long long chunk) {
   for (int i = 0; i < kUnroll; ++i) {
     request.out[start + i * kThreads] = make_float4(a[i].x + b[i].x, a[i].y + b[i].y, a[i].z + b[i].z, a[i].w + b[i].w);
   }
+#else
+  float4* const mine = staged + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < kUnroll; ++i) {
+    __pipeline_memcpy_async(mine + 2 * i * kThreads, request.a + start + i * kThreads, sizeof(float4));
+    __pipeline_memcpy_async(mine + (2 * i + 1) * kThreads, request.b + start + i * kThreads, sizeof(float4));
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+#pragma unroll
+  for (int i = 0; i < kUnroll; ++i) {
+    const float4 a = mine[2 * i * kThreads];
+    const float4 b = mine[(2 * i + 1) * kThreads];
+    request.out[start + i * kThreads] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+  }
+#endif
 }
 
 // One thread of a block looks at the clock; the others wait for it at a barrier.
@@ -92,7 +114,40 @@ __global__ void __launch_bounds__(kThreads, 1) copy_reduce(Request request) {
   }
 }
 
+// Holds its SM for run_ns, every cluster a little longer or shorter than the next, as computing does.
+__global__ void __launch_bounds__(kThreads, 1) hold_clusters(int size, unsigned long long run_ns, unsigned long long* begin_ns,
+                                                             unsigned long long* end_ns) {
+  if (threadIdx.x != 0) return;
+  const unsigned long long begin = now_ns();
+  const unsigned long long mine = run_ns + run_ns / 50 * (blockIdx.x / size % 8);
+  begin_ns[blockIdx.x] = begin;
+  while (now_ns() - begin < mine) __nanosleep(500);
+  end_ns[blockIdx.x] = now_ns();
+}
+
 }  // namespace
+
+// Clusters of `size` blocks, each block alone on its SM. Returns a cudaError_t.
+extern "C" int hold_clusters_launch(int size, int clusters, unsigned long long run_ns, void* begin_ns, void* end_ns, void* stream) {
+  cudaError_t code = cudaFuncSetAttribute(hold_clusters, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+  if (code != cudaSuccess) return code;
+  code = cudaFuncSetAttribute(hold_clusters, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  if (code != cudaSuccess) return code;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = static_cast<unsigned>(size);
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(size * clusters));
+  config.blockDim = dim3(kThreads);
+  config.dynamicSmemBytes = kSharedBytes;
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, hold_clusters, size, run_ns, static_cast<unsigned long long*>(begin_ns),
+                            static_cast<unsigned long long*>(end_ns));
+}
 
 extern "C" unsigned long long copy_reduce_chunk_bytes() { return kChunkBytes; }
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a collective's thread blocks cost the computation beside them, measured on one GPU.
 
-    tools/collect/overlap.py --out FOLDER [--parts curves,steps,kernels]
+    tools/collect/overlap.py --out FOLDER [--parts clusters,curves,steps,kernels] [--kernels NAMES]
 
 A stand-in for the collective (copy_reduce.cu, built with nvcc) runs on a high-priority stream at a set number of blocks
 and GB/s. Writes
 
     overlap_copy.csv      the stand-in alone: how long so many bytes take
+    overlap_clusters.csv  how many clusters of thread blocks run at once beside it
     overlap_curves.csv    each compute kernel alone and beside it
     overlap_steps.csv     backward passes of whole networks with gradients sent bucket by bucket, as data parallelism does
     overlap_buckets.csv   the buckets of those: bytes, when ready, when sent
@@ -37,14 +38,19 @@ CURVE_RATES = (HOLD, 25.0, 50.0, 100.0, 200.0, UNPACED)
 STEP_RATES = (50.0, 100.0, 200.0)
 RANKS = 8  # of the collective that is emulated: a ring all-reduce moves 2 (n - 1) / n of the bytes
 BUCKET_BYTES = 25 << 20  # as PyTorch's data parallelism groups gradients
-STEP_PLANS = {"gpt2-medium": 8, "bert-base": 32, "resnet50": 128, "vgg16": 64}
+STEP_PLANS = {"resnet50": 128, "vgg16": 64, "bert-base": 32, "gpt2-medium": 8}
 REPEATS = 3
-STEPS = 7
+STEPS = 15
+LEAD = 1.3  # the CPU has this much of its time for a backward pass before the GPU begins with it
+MOST_LEAD_MS = 80.0
+CLUSTERS = (1, 2, 3, 4, 8, 16)
+FIRST = ("collective", "kernel")  # which of both is there before the other: it decides which SMs the collective gets
 
+CLUSTERS_COLUMNS = ["cluster", "ctas", "first", "places"]
 COPY = ["ctas", "target_gbps", "bytes", "ms", "gbps", "distinct_sms"]
 CURVES = ["kernel", "class", "case", "ctas", "target_gbps", "gbps", "alone_us", "beside_us", "rate", "kernel_id", "gx", "gy", "gz",
-          "occ", "cluster", "runs"]
-STEPS_COLUMNS = ["model", "batch", "ctas", "target_gbps", "step_ms", "spread", "compute_ms", "copy_busy_ms", "buckets", "bytes"]
+          "occ", "cluster", "runs", "first"]
+STEPS_COLUMNS = ["model", "batch", "ctas", "target_gbps", "step_ms", "spread", "compute_ms", "copy_busy_ms", "buckets", "bytes", "queued"]
 BUCKETS = ["model", "batch", "ctas", "target_gbps", "bucket", "bytes", "ready_ms", "start_ms", "end_ms"]
 KERNELS = ["model", "batch", "bucket", "op", "kernel_id", "gx", "gy", "gz", "bx", "by", "bz", "smem", "regs", "duration_us"]
 
@@ -81,16 +87,22 @@ def compute_cases():
         ("cast", "dram_bound", vec("cast_down", 16384, 4096)), ("small add", "under_utilised", vec("add", 512, 1024)),
         ("batch norm bwd", "dram_bound", shapes.make("image", "bn", "bf16", **{"pass": "bwd"}, layout="nhwc", B=128, C=256, insize=56,
                                                      ksize=0, stride=0, pad=0)),
+        ("max pool bwd", "dram_bound", shapes.make("image", "maxpool", "bf16", **{"pass": "bwd"}, layout="nhwc", B=96, C=64, insize=112,
+                                                   ksize=2, stride=2, pad=0)),
+        ("conv dgrad clusters of 16", "compute_bound", conv("dgrad", 80, 512, 512, 3, 14)),
+        ("conv wgrad clusters of 16", "compute_bound", conv("wgrad", 57, 640, 976, 3, 17)),
+        ("conv dgrad clusters of 8", "compute_bound", conv("dgrad", 80, 128, 256, 3, 56)),
+        ("conv wgrad clusters of 8", "compute_bound", conv("wgrad", 24, 512, 512, 3, 28)),
         ("adamw", "dram_bound", vec("adamw", 16, 4194304, "fp32")),
     ]
 
 
 # ---- the stand-in ----
 
-def build(folder):
-    """Builds copy_reduce.cu; returns the library's path."""
+def build(folder, *flags):
+    """Builds copy_reduce.cu, with more flags of nvcc's if given; returns the library's path."""
     source, target = os.path.join(os.path.dirname(os.path.abspath(__file__)), "copy_reduce.cu"), os.path.join(folder, "libcopy_reduce.so")
-    subprocess.run(["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", target, source], check=True)
+    subprocess.run(["nvcc", "-O3", *flags, "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", target, source], check=True)
     return target
 
 
@@ -104,6 +116,7 @@ class Collective:
         self.stream = torch.cuda.Stream(priority=-1)
         self._buffers = [torch.randn(1 << 26, device="cuda") for _ in range(3)]  # 256 MiB each
         self._notes = [torch.zeros(64, dtype=torch.int64, device="cuda") for _ in range(4)]  # SM, chunks, begin, end
+        self._cluster_notes = [torch.zeros(2048, dtype=torch.int64, device="cuda") for _ in range(2)]  # begin, end
 
     def launch(self, blocks, gbps, nbytes=0, run_ns=0):
         pointers = [ctypes.c_void_p(one.data_ptr()) for one in self._buffers + self._notes]
@@ -113,12 +126,33 @@ class Collective:
         if code:
             raise RuntimeError(f"copy_reduce_launch: CUDA error {code}")
 
+    def hold_clusters(self, stream, size, clusters, hold_ns):
+        """Clusters of blocks, each block alone on its SM for about so long."""
+        code = self._lib.hold_clusters_launch(size, clusters, ctypes.c_ulonglong(hold_ns),
+                                              *(ctypes.c_void_p(one.data_ptr()) for one in self._cluster_notes),
+                                              ctypes.c_void_p(stream.cuda_stream))
+        if code:
+            raise RuntimeError(f"hold_clusters_launch: CUDA error {code}")
+
+    def cluster_spans(self, size, clusters):
+        """(begin, end) of each cluster of the last launch, in ns, once it is over."""
+        begin, end = (one.cpu().tolist() for one in self._cluster_notes)
+        return [(begin[index], end[index]) for index in range(0, size * clusters, size)]
+
+    def span(self, blocks):
+        """When the last launch had all its blocks on SMs and when the first of them ended, in ns, once it is over."""
+        begin, end = (one.cpu().tolist()[:blocks] for one in self._notes[2:])
+        return max(begin), min(end)
+
     def result(self, blocks):
         """(GB/s, SMs used) of the last launch, once it is over."""
         moved, begin, end = (one.cpu().tolist()[:blocks] for one in self._notes[1:])
-        sms = self._notes[0].view(self._torch.int32).cpu().tolist()[:blocks]  # the kernel writes 32 bits each
         seconds_ns = max(end) - min(begin)
-        return sum(moved) * self.chunk_bytes / seconds_ns if seconds_ns else 0.0, len(set(sms))
+        return sum(moved) * self.chunk_bytes / seconds_ns if seconds_ns else 0.0, len(set(self.sms(blocks)))
+
+    def sms(self, blocks):
+        """The SM of each block of the last launch, once it is over."""
+        return self._notes[0].view(self._torch.int32).cpu().tolist()[:blocks]  # the kernel writes 32 bits each
 
 
 def measure_copy(collective, torch, out):
@@ -138,60 +172,126 @@ def measure_copy(collective, torch, out):
                          "distinct_sms": sms})
 
 
+# ---- clusters beside it ----
+
+HOLD_NS = 100_000
+WAVES = 8
+
+
+def running_at(spans, when):
+    return sum(1 for begin, end in spans if begin <= when < end)
+
+
+def cluster_places(collective, torch, stream, sms, size, blocks, first):
+    """How many clusters of so many blocks run at once while the collective's blocks hold their SMs."""
+    clusters = WAVES * (sms // size)
+    torch.cuda.synchronize()
+    if blocks and first == "collective":
+        collective.launch(blocks, HOLD, 0, 15 * HOLD_NS)
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(int(SETTLE_NS * 1.9))
+        collective.hold_clusters(stream, size, clusters, HOLD_NS)
+    if blocks and first == "kernel":
+        with torch.cuda.stream(collective.stream):
+            torch.cuda._sleep(int((SETTLE_NS + HOLD_NS / 2) * 1.9))
+            collective.launch(blocks, HOLD, 0, 15 * HOLD_NS)
+    torch.cuda.synchronize()
+    spans = collective.cluster_spans(size, clusters)
+    begin = min(begin for begin, _ in spans)
+    if not blocks:
+        return running_at(spans, begin + HOLD_NS // 2)
+    there, over = collective.span(blocks)
+    when = begin + HOLD_NS // 2 if first == "collective" else there + 3 * HOLD_NS // 2
+    return running_at(spans, when) if when < over else 0
+
+
+def measure_clusters(collective, torch, out, ctas=CTAS):
+    sms, stream = torch.cuda.get_device_properties(0).multi_processor_count, torch.cuda.Stream()
+    for size in CLUSTERS:
+        for blocks, first in [(0, FIRST[0])] + [(blocks, first) for first in FIRST for blocks in ctas]:
+            places = [cluster_places(collective, torch, stream, sms, size, blocks, first) for _ in range(REPEATS + 1)][1:]
+            out.add({"cluster": size, "ctas": blocks, "first": first, "places": statistics.median_low(places)})
+
+
 # ---- one kernel beside it ----
 
 GRAPH_SECONDS = 600e-6
+CLUSTERED_GRAPH_SECONDS = 1500e-6  # several kernels long, so that the collective can come while one runs
 SETTLE_NS = 80_000  # the collective's start before the computation's
 
 
-def beside(collective, torch, stream, graph, alone, blocks, rate):
-    """(seconds of the graph, GB/s, how often), medians of those runs that the collective covered from end to end, or None."""
-    taken, rates, covered = [], [], 0
-    for _ in range(3 * REPEATS):
-        if covered == REPEATS:
+def rate_beside(alone, start, end, begin, over):
+    """How fast a computation went beside a collective from `begin` to `over`: before and after it goes as alone. Seconds."""
+    work = alone - max(0.0, begin - start) - max(0.0, end - over)
+    return max(0.0, work) / (min(end, over) - max(start, begin))
+
+
+def beside(collective, torch, stream, graph, alone, blocks, rate, first=FIRST[0], into=0.0):
+    """(rate, GB/s, runs that the collective covered to their end): medians of those runs, or of all where it covered none.
+
+    first: who is there before the other; a collective that comes second comes so many seconds into the computation.
+    """
+    runs = []
+    for attempt in range(3 * REPEATS):
+        covered = sum(1 for run in runs if run[2])
+        if covered == REPEATS or (attempt == REPEATS and not covered):
             break
         run_ns = int(SETTLE_NS + 150_000 + alone * 3.2e9)
         begin, start, end, over = (torch.cuda.Event(enable_timing=True) for _ in range(4))
+
+        def launch():
+            begin.record(collective.stream)
+            collective.launch(blocks, rate, 0, run_ns)
+            over.record(collective.stream)
+
         torch.cuda.synchronize()
-        begin.record(collective.stream)
-        collective.launch(blocks, rate, 0, run_ns)
-        over.record(collective.stream)
+        if first == "collective":
+            launch()
         with torch.cuda.stream(stream):
             torch.cuda._sleep(int(SETTLE_NS * 1.9))
             start.record()
             graph.replay()
             end.record()
+        if first == "kernel":
+            collective.stream.wait_event(start)
+            with torch.cuda.stream(collective.stream):
+                torch.cuda._sleep(int(into * 1.9e9))
+            launch()
         torch.cuda.synchronize()
-        if begin.elapsed_time(end) <= begin.elapsed_time(over):
-            taken.append(start.elapsed_time(end) / 1e3)
-            rates.append(collective.result(blocks)[0])
-            covered += 1
-    return (statistics.median(taken), statistics.median(rates), covered) if taken else None
+        to_end, to_over = start.elapsed_time(end) / 1e3, start.elapsed_time(over) / 1e3
+        to_begin = start.elapsed_time(begin) / 1e3 if first == "kernel" else 0.0
+        if to_begin < to_end:
+            runs.append((rate_beside(alone, 0.0, to_end, to_begin, to_over), collective.result(blocks)[0], to_end <= to_over))
+    covered = [run for run in runs if run[2]]
+    chosen = covered or runs
+    return (statistics.median(run[0] for run in chosen), statistics.median(run[1] for run in chosen), len(covered)) if chosen else None
 
 
-def measure_curves(collective, torch, timer, tables, out, ctas=CTAS, rates=CURVE_RATES):
+def measure_curves(collective, torch, timer, tables, out, ctas=CTAS, rates=CURVE_RATES, wanted=()):
     done = {row["kernel"] for row in out.rows_before}
     stream = timer.stream
     for name, kind, case in compute_cases():
-        if name in done:
+        if name in done or (wanted and name not in wanted):
             continue
         make_call = ops.call_maker(case, torch, timer.pools)
         timing = timer.time(make_call)
-        count = max(1, min(40, round(GRAPH_SECONDS / timing.seconds)))
+        launch = timing.launches[0] if len(timing.launches) == 1 else max(timing.launches, key=lambda one: one.blocks() * one.threads())
+        is_clustered = launch.cluster > 2
+        count = max(1, min(40, round((CLUSTERED_GRAPH_SECONDS if is_clustered else GRAPH_SECONDS) / timing.seconds)))
         with torch.cuda.stream(stream):
             graph = timer.capture([make_call() for _ in range(count)])
             alone = statistics.median(timer.replay(graph, 9, flush=False)[0])
-        launch = timing.launches[0] if len(timing.launches) == 1 else max(timing.launches, key=lambda one: one.blocks() * one.threads())
-        for blocks in ctas:
-            for rate in rates:
-                result = beside(collective, torch, stream, graph, alone, blocks, rate)
-                if result is None:
-                    continue
-                seconds, gbps, covered = result
-                out.add({"kernel": name, "class": kind, "case": case.key(), "ctas": blocks, "target_gbps": rate, "gbps": gbps,
-                         "alone_us": alone / count * 1e6, "beside_us": seconds / count * 1e6, "rate": alone / seconds,
-                         "kernel_id": tables.names.id_of(launch.name), "occ": launch.occ, "cluster": launch.cluster,
-                         "runs": covered} | dict(zip(("gx", "gy", "gz"), launch.grid)))
+        for first in FIRST if is_clustered else FIRST[:1]:
+            for blocks in ctas:
+                for rate in rates:
+                    result = beside(collective, torch, stream, graph, alone, blocks, rate, first, alone / count / 2)
+                    if result is None:
+                        continue
+                    part, gbps, covered = result
+                    out.add({"kernel": name, "class": kind, "case": case.key(), "ctas": blocks, "target_gbps": rate, "gbps": gbps,
+                             "alone_us": alone / count * 1e6, "beside_us": alone / count * 1e6 / part if part > 0 else None, "rate": part,
+                             "kernel_id": tables.names.id_of(launch.name), "occ": launch.occ, "cluster": launch.cluster,
+                             "runs": covered, "first": first} | dict(zip(("gx", "gy", "gz"), launch.grid)))
 
 
 # ---- whole backward passes ----
@@ -232,7 +332,7 @@ class SendingBackward:
         self._of = {id(parameter): index for index, bucket in enumerate(self.buckets) for parameter in bucket.parameters}
         for parameter in self._order:
             parameter.register_post_accumulate_grad_hook(self._ready)
-        self.blocks, self.rate = 0, 0.0
+        self.blocks, self.rate, self.lead_ms, self.cpu_ms = 0, 0.0, 0.0, 0.0
         training.optimizer.zero_grad(set_to_none=True)
 
     def _ready(self, parameter):
@@ -252,7 +352,10 @@ class SendingBackward:
             self.marks.append((index, ready, begin, end))
 
     def run(self):
-        """Milliseconds of one backward pass until the last bucket is sent."""
+        """Milliseconds of one backward pass until the last bucket is sent, and until computing is over.
+
+        The GPU waits before it for lead_ms, so that the CPU has launched what comes: its pace is not the network's.
+        """
         torch = self._torch
         self._training.optimizer.zero_grad(set_to_none=True)
         for bucket in self.buckets:
@@ -260,9 +363,14 @@ class SendingBackward:
         self.marks = []
         loss = self._training.forward()
         start, computed, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+        if self.lead_ms:
+            torch.cuda._sleep(int(self.lead_ms * 1.9e6))
         start.record()
+        began = time.perf_counter()
         with torch.profiler.record_function("backward"):
             loss.backward()
+        self.cpu_ms = (time.perf_counter() - began) * 1e3
+        self.was_queued = not start.query()
         computed.record()
         torch.cuda.current_stream().wait_stream(self._collective.stream)
         end.record()
@@ -280,8 +388,11 @@ def for_each_backward(collective, torch, plans, visit):
         training.use_batch(batch)
         backward = SendingBackward(training, torch, collective)
         gc.disable()  # its pauses are not the network's
+        cpu_ms = []
         for _ in range(8):
             backward.run()
+            cpu_ms.append(backward.cpu_ms)
+        backward.lead_ms = min(MOST_LEAD_MS, LEAD * max(cpu_ms[4:]))
         visit(name, batch, backward)
         backward = training = None
         gc.enable()
@@ -290,18 +401,24 @@ def for_each_backward(collective, torch, plans, visit):
 
 
 def measure_steps(steps_out, buckets_out, ctas, rates, name, batch, backward):
+    """Every setting once, then all again: what drifts falls on all alike. Buckets are those of the run in the middle."""
     settings = [(0, 0.0)] + [(blocks, rate) for rate in rates for blocks in ctas] + [(0, 0.0)]
-    for blocks, rate in settings:
-        backward.blocks, backward.rate = blocks, rate
-        backward.run()
-        results = [backward.run() for _ in range(STEPS)]
-        steps = sorted(step for step, _ in results)
-        busy = sum(end - begin for _, _, begin, end in backward.times) if blocks else 0.0
-        steps_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "step_ms": statistics.median(steps),
-                       "spread": (steps[-1] - steps[0]) / steps[len(steps) // 2],
-                       "compute_ms": statistics.median(compute for _, compute in results), "copy_busy_ms": busy,
-                       "buckets": len(backward.buckets), "bytes": sum(bucket.nbytes for bucket in backward.buckets)})
-        for index, ready, begin, end in backward.times:
+    runs = [[] for _ in settings]
+    for turn in range(STEPS + 1):
+        for (blocks, rate), found in zip(settings, runs):
+            backward.blocks, backward.rate = blocks, rate
+            step, compute = backward.run()
+            if turn:
+                found.append((step, compute, backward.was_queued, backward.times))
+    for (blocks, rate), found in zip(settings, runs):
+        found.sort(key=lambda run: run[0])
+        step, _, _, times = found[len(found) // 2]
+        steps_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "step_ms": step,
+                       "spread": (found[-1][0] - found[0][0]) / step, "compute_ms": statistics.median(run[1] for run in found),
+                       "copy_busy_ms": sum(end - begin for _, _, begin, end in times) if blocks else 0.0,
+                       "buckets": len(backward.buckets), "bytes": sum(bucket.nbytes for bucket in backward.buckets),
+                       "queued": sum(1 for run in found if run[2])})
+        for index, ready, begin, end in times:
             buckets_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "bucket": index,
                              "bytes": backward.buckets[index].nbytes, "ready_ms": ready, "start_ms": begin, "end_ms": end})
 
@@ -316,18 +433,23 @@ def list_kernels(torch, names, out, name, batch, backward):
                     | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block)))
 
 
-PARTS = ("curves", "steps", "kernels")
+PARTS = ("clusters", "curves", "steps", "kernels")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, metavar="FOLDER")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)} (default all)")
+    parser.add_argument("--kernels", default="", metavar="NAMES", help="curves of these only, with commas between (default all)")
     parser.add_argument("--quick", action="store_true", help="two settings of each, to see that it works")
     given = parser.parse_args()
     parts = given.parts.split(",")
     if any(part not in PARTS for part in parts):
         parser.error(f"--parts is \"{given.parts}\", expected some of {','.join(PARTS)}")
+    wanted = [name for name in given.kernels.split(",") if name]
+    known = {name for name, _, _ in compute_cases()}
+    if any(name not in known for name in wanted):
+        parser.error(f"--kernels is \"{given.kernels}\", expected some of {', '.join(sorted(known))}")
     import torch
     if not torch.cuda.is_available():
         print("overlap: PyTorch sees no GPU", file=sys.stderr)
@@ -345,12 +467,17 @@ def main():
         done = {row["model"] for row in out.rows_before}
         return {name: batch for name, batch in plans.items() if name not in done}
 
+    if "clusters" in parts:
+        clusters = table.AppendedTable(tables.path("overlap_clusters"), CLUSTERS_COLUMNS)
+        if not clusters.rows_before:
+            measure_clusters(collective, torch, clusters, ctas)
     if "curves" in parts:
         copies = table.AppendedTable(tables.path("overlap_copy"), COPY)
         if not copies.rows_before:
             measure_copy(collective, torch, copies)
         timer = timing.CudaTimer(torch, gpu_state.open_state("cuda"))
-        measure_curves(collective, torch, timer, tables, table.AppendedTable(tables.path("overlap_curves"), CURVES), ctas, curve_rates)
+        measure_curves(collective, torch, timer, tables, table.AppendedTable(tables.path("overlap_curves"), CURVES), ctas, curve_rates,
+                       wanted)
         del timer
         torch.cuda.empty_cache()
     if "steps" in parts:

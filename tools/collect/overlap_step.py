@@ -5,33 +5,58 @@
     tools/collect/overlap_step.py TABLES NETWORK > kernels.csv
 
 TABLES is what the tables' names begin with (docs/measurements/h200_, or FOLDER/), NETWORK one of overlap_kernels.csv.
-Each kernel of the backward pass gets the measured curve of the kernel that is most like it. Its time is what the
+Each kernel of the backward pass gets the measured curve of the kernel that is most like it: of its kind, with clusters of
+the nearest size (the tables of operators tell them), as many blocks and as long. Its time is what the
 profiler saw, stretched so that gradients are ready when they were without the profiler: gaps belong to the kernel.
 Says on standard error what one block of the stand-in moved beside computing, fitted to all networks and without this one.
 """
 import collections
 import csv
 import gzip
+import json
 import math
 import os
 import sys
 
-COLUMNS = ["us", "curve", "blocks", "sends", "kernel"]
+COLUMNS = ["us", "curve", "blocks", "cluster", "sends", "kernel"]
+OPERATORS = ("gemm", "conv")  # tables that tell the clusters of launches
 TINY_US = 5.0  # below it a kernel is a launch
+PAIR = 2  # clusters up to it find places nearly everywhere
 WIRE = 2 * (8 - 1) / 8  # as overlap.py sends
 START_MS = 0.005  # of a collective
 
 
-def read(prefix, name):
+def read(prefix, name, optional=False):
     for path, opener in ((f"{prefix}{name}.csv", open), (f"{prefix}{name}.csv.gz", gzip.open)):
         if os.path.exists(path):
             with opener(path, "rt", newline="") as file:
                 return list(csv.DictReader(file))
+    if optional:
+        return []
     raise SystemExit(f"overlap_step: there is no {prefix}{name}.csv")
+
+
+def sm_count(prefix):
+    """Of the GPU that was measured."""
+    try:
+        with open(f"{prefix}about.json") as file:
+            return int(json.load(file)["sm_count"])
+    except (OSError, ValueError, KeyError):
+        raise SystemExit(f"overlap_step: {prefix}about.json says no sm_count: collect.py writes it beside its tables")
 
 
 def blocks_of(row):
     return int(row["gx"]) * int(row["gy"]) * int(row["gz"])
+
+
+def clusters_by_launch(rows):
+    """Blocks per cluster by (kernel_id, grid): the most common where one kernel and grid have several."""
+    seen = collections.defaultdict(collections.Counter)
+    for row in rows:
+        for launch in filter(None, row["launches"].split(";")):
+            number, grid, *_, cluster = launch.split(":")
+            seen[number, grid][int(cluster)] += 1
+    return {launch: counts.most_common(1)[0][0] for launch, counts in seen.items()}
 
 
 class CurveChoice:
@@ -40,26 +65,28 @@ class CurveChoice:
     def __init__(self, curves, sms):
         self._sms = sms
         self._like = {row["kernel"]: (blocks_of(row), float(row["alone_us"])) for row in curves}
+        self._cluster = {row["kernel"]: int(row["cluster"]) for row in curves}
 
-    def _nearest(self, word, blocks, us):
-        """Of one kind (bf16), near in blocks and in time: with as many persistent blocks, as long means as many waves."""
+    def _nearest(self, word, blocks, us, cluster):
+        """Of one kind (bf16), nearest in clusters, then in blocks and in time: with as many persistent blocks, as long means as many waves."""
         def distance(name):
             of_blocks, of_us = self._like[name]
-            return (20 * abs(of_blocks - blocks) / self._sms + abs(math.log2(us / of_us)), name)
+            apart = abs(math.log2(max(PAIR, cluster) / max(PAIR, self._cluster[name]))) if cluster else 0
+            return (apart, 20 * abs(of_blocks - blocks) / self._sms + abs(math.log2(us / of_us)), name)
         return min((name for name in self._like if name.startswith(word) and "32" not in name), key=distance)
 
-    def choose(self, op, kernel, blocks, us):
+    def choose(self, op, kernel, blocks, us, cluster=None):
         is_product = any(word in kernel for word in ("nvjet", "gemm", "cutlass")) or ("xmma" in kernel and "init" not in kernel)
         if is_product and "splitKreduce" not in kernel:
             if blocks > 2 * self._sms:
                 return "gemm many waves"
-            return self._nearest("conv" if "convolution" in op and "nvjet" not in kernel else "gemm", blocks, us)
+            return self._nearest("conv" if "convolution" in op and "nvjet" not in kernel else "gemm", blocks, us, cluster)
         if "attention" in op and "bprop" in kernel:
             return "attention cudnn bwd"
         if us < TINY_US:
             return "small add"
         for words, curve in ((("layer_norm", "sum"), "layer norm bwd"), (("batch_norm",), "batch norm bwd"), (("copy",), "cast"),
-                             (("gelu", "softmax", "pool"), "gelu bwd")):
+                             (("max_pool",), "max pool bwd"), (("gelu", "softmax", "pool"), "gelu bwd")):
             if any(word in op for word in words):
                 return curve
         return "add"
@@ -74,7 +101,7 @@ def ready_times(buckets, network):
     return [(rows[0][0], sum(ready for _, ready in rows) / len(rows)) for _, rows in sorted(seen.items())]
 
 
-def kernel_list(kernels, names, buckets, steps, choice, network):
+def kernel_list(kernels, names, clusters, buckets, steps, choice, network):
     """Rows of COLUMNS."""
     ready = ready_times(buckets, network)
     alone = [float(row["step_ms"]) for row in steps if row["model"] == network and row["ctas"] == "0"]
@@ -89,13 +116,15 @@ def kernel_list(kernels, names, buckets, steps, choice, network):
         stretch = (end - before) * 1e3 / lasted if lasted else 0.0
         for row in parts[part]:
             us, name = float(row["duration_us"]), names[row["kernel_id"]]
-            rows.append([f"{us * stretch:.3f}", choice.choose(row["op"], name, blocks_of(row), us), blocks_of(row), "", name[:40]])
+            cluster = clusters.get((row["kernel_id"], "x".join(row[side] for side in ("gx", "gy", "gz"))))
+            curve = choice.choose(row["op"], name, blocks_of(row), us, cluster)
+            rows.append([f"{us * stretch:.3f}", curve, blocks_of(row), cluster or "", "", name[:40]])
         if not parts[part] and end > before:
-            rows.append([f"{(end - before) * 1e3:.3f}", "small add", "", "", "(gap)"])
+            rows.append([f"{(end - before) * 1e3:.3f}", "small add", "", "", "", "(gap)"])
         if part < len(ready):
             if not rows:
-                rows.append(["0", "small add", "", "", "(start)"])
-            rows[-1][3] = ready[part][0]
+                rows.append(["0", "small add", "", "", "", "(start)"])
+            rows[-1][COLUMNS.index("sends")] = ready[part][0]
         before = end
     return rows
 
@@ -122,10 +151,11 @@ def main():
     if not any(row["model"] == network for row in steps):
         raise SystemExit(f"overlap_step: {network} is not among {', '.join(dict.fromkeys(row['model'] for row in steps))}")
     names = {row["kernel_id"]: row["name"] for row in read(prefix, "kernel_names")}
-    choice = CurveChoice(read(prefix, "overlap_curves"), 132)
+    choice = CurveChoice(read(prefix, "overlap_curves"), sm_count(prefix))
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(COLUMNS)
-    out.writerows(kernel_list(read(prefix, "overlap_kernels"), names, buckets, steps, choice, network))
+    clusters = clusters_by_launch(row for name in OPERATORS for row in read(prefix, name, optional=True))
+    out.writerows(kernel_list(read(prefix, "overlap_kernels"), names, clusters, buckets, steps, choice, network))
     alone = max(float(row["gbps"]) for row in read(prefix, "overlap_copy") if row["ctas"] == "1" and int(row["bytes"]) > 32 << 20)
     print(f"one block: {alone:.1f} GB/s alone, {rate_beside(buckets, steps, alone):.1f} beside computing, "
           f"{rate_beside(buckets, steps, alone, network):.1f} fitted without {network}", file=sys.stderr)

@@ -240,7 +240,7 @@ CONV_LAYERS = [
     (32, 128, 5, 14, 1, 2), (832, 384, 1, 7, 1, 0), (192, 384, 3, 7, 1, 1), (48, 128, 5, 7, 1, 2), (3, 96, 4, 224, 4, 0),
     (3, 768, 16, 224, 16, 0), (192, 192, 3, 35, 1, 1), (80, 192, 3, 73, 1, 0), (32, 64, 3, 147, 1, 1),
 ]
-CONV_BATCHES = [1, 2, 3, 4, 6, 12, 20, 24, 28, 40, 48, 80, 96, 112, 160, 192, 224]  # not those of the traced networks
+CONV_BATCHES = [1, 2, 3, 4, 6, 12, 20, 24, 28, 40, 48, 80, 96, 112, 160, 192, 224]  # not those of the traced networks, but for 2
 CONV_KINDS = [("bf16", "nhwc"), ("bf16", "nchw"), ("tf32", "nhwc"), ("tf32", "nchw"), ("fp32", "nchw")]
 PASSES = ["fwd", "dgrad", "wgrad"]
 
@@ -339,7 +339,7 @@ def draw_image(rng):
                 C=rng.choice([16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 2048]), insize=insize, ksize=ksize, stride=stride, pad=pad)
 
 
-COUNTS = {"gemm": 8500, "bmm": 1500, "conv": 13000, "attention": 3000, "vec": 4500, "image": 1300}
+COUNTS = {"gemm": 8500, "bmm": 1500, "conv": 13000, "attention": 3000, "vec": 4500, "image": 5000}
 
 
 def all_cases(counts=None):

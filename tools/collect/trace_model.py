@@ -13,6 +13,14 @@ PyTorch eager, bf16 autocast, fused AdamW; images in channels-last layout. Write
 The times come before the kernels, so that no trace of the profiler is in them.
 
     --device cpu --dry      small networks, no kernels: only to see that the program works
+
+Without a GPU, it writes down the operators of any network, for `weir predict --ops`:
+
+    tools/collect/trace_model.py --model package.module:function --batch 8 --out ops.json
+
+function() returns a module that takes images, or (module, batch_of): batch_of(n) gives the inputs of n samples, the module returns the
+loss. --model may also be one of the networks here: resnet50. With --time, where there is a GPU, it is also run and timed: to see how far
+the prediction is off.
 """
 import argparse
 import functools
@@ -24,6 +32,7 @@ from dataclasses import dataclass
 
 import gpu_state
 import models
+import operators
 import profiled
 import table
 
@@ -41,9 +50,10 @@ LOADED_SECONDS = 0.3  # the profiled iteration follows so much work, for the clo
 class Training:
     """A network, its optimizer and one iteration of both."""
 
-    def __init__(self, plan, torch, device):
+    def __init__(self, plan, torch, device, made=None):
+        """made: a module and its batches, instead of a plan."""
         self.torch, self.device = torch, device
-        self.module, self._batch_of = models.make(plan, torch, device)
+        self.module, self._batch_of = made or models.make(plan, torch, device)
         self.optimizer = torch.optim.AdamW(self.module.parameters(), lr=1e-5, fused=True)
 
     def use_batch(self, n):
@@ -233,14 +243,48 @@ def trace(folder, names, parts, torch, device, dry, say=print):
         for_each(names, dry, torch, device, lambda name, batch: (name, batch) not in listed, list_it)
 
 
+def write_operators(given, torch):
+    make = operators.maker(given.model, torch, given.image, not given.channels_first)
+    traced = operators.trace(make, given.batch, torch)
+    operators.write(given.out, given.model, traced)
+    print(f"{given.out}: {sum(entry['count'] for entry in traced['ops'])} operators, {traced['parameters']} parameters")
+    if given.time:
+        row = time_network(given.model, make, given.batch, torch, given.device)
+        print(f"measured: {row['iteration_ms']:.2f} ms, of which the CPU launches for {row['cpu_ms']:.2f} ms; "
+              f"ask with --launch-probe {row['launch_probe_us']:.2f}")
+
+
+def time_network(name, make, batch, torch, device):
+    """A network of the user's, run for real."""
+    with torch.device(device):
+        module, batch_of = make()
+        module.to(device)
+        return time_iterations(name, batch, 0, Training(None, torch, device, (module, batch_of)), torch, gpu_state.open_state(device))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", required=True, metavar="FOLDER")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="with --model a file, ops.json or ops.json.gz")
+    parser.add_argument("--model", metavar="NAME", help="write down the operators of this network: package.module:function, or one of "
+                        + ",".join(models.PLANS))
+    parser.add_argument("--batch", type=int, metavar="N", help="with --model: samples in an iteration")
+    parser.add_argument("--image", type=int, default=224, metavar="SIDE", help="with --model: side of images (224)")
+    parser.add_argument("--channels-first", action="store_true", help="with --model: images in PyTorch's own layout, not channels last")
+    parser.add_argument("--time", action="store_true", help="with --model: also run it on the GPU and tell how long an iteration takes")
     parser.add_argument("--models", default=",".join(models.PLANS), help="some of " + ",".join(models.PLANS))
     parser.add_argument("--parts", default="times,kernels", help="times, kernels or both (default)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--dry", action="store_true", help="small networks")
     given = parser.parse_args()
+    if given.model is not None:
+        if given.batch is None or given.batch < 1:
+            parser.error("--model needs --batch, 1 or more: how many samples an iteration has")
+        import torch
+        try:
+            write_operators(given, torch)
+        except operators.Mistake as mistake:
+            parser.error(str(mistake))
+        return 0
     names = [name for name in given.models.split(",") if name]
     unknown = [name for name in names if name not in models.PLANS]
     if unknown:

@@ -46,7 +46,7 @@ class OverlapSearch {
       extend(sent);
     }
     if (groups > 0) reduce(fronts_[groups]);
-    return best();
+    return step_.timeline().starts() > 1 ? best_or_alike(best()) : best();
   }
 
  private:
@@ -65,10 +65,11 @@ class OverlapSearch {
       const double ready = step_.groups()[end - 1].ready_ms;
       for (const std::size_t choice : choices_) {
         const double alone = step_.alone_ms(bytes, choice);
+        const std::size_t slowed_by = step_.slows_like(bytes, choice);
         for (std::size_t p = 0; p < fronts_[sent].size(); ++p) {
           const FrontPoint& from = fronts_[sent][p];
           const StepMoment start = OverlapTimeline::wait_for(from.at, ready);
-          const StepMoment over = step_.timeline().advance(start, alone, choice);
+          const StepMoment over = step_.timeline().advance(start, alone, slowed_by);
           fronts_[end].push_back({wait_before(end, over), from.sending + alone, choice, sent, p});
           ++transitions_;
         }
@@ -130,6 +131,26 @@ class OverlapSearch {
     }
     std::reverse(plan.sent.begin(), plan.sent.end());
     return plan;
+  }
+
+  // Where the start of a collective decides what it leaves, being ahead can be worse, and a front is no proof. At
+  // least no choice for all alike is better than what is found, neither with each group alone nor with those groups
+  // together that the answer sends together.
+  OverlapPlan best_or_alike(OverlapPlan plan) const {
+    for (const std::size_t choice : choices_) take_if_better(all_alike(step_, choice), plan);
+    for (const std::size_t choice : choices_) {
+      std::vector<SentGroups> alike = plan.sent;
+      for (SentGroups& sent : alike) sent.choice = choice;
+      take_if_better(std::move(alike), plan);
+    }
+    return plan;
+  }
+
+  void take_if_better(std::vector<SentGroups> sent, OverlapPlan& plan) const {
+    const double ms = step_.step_ms(sent);
+    if (ms >= plan.step_ms - same_) return;
+    plan.step_ms = ms;
+    plan.sent = std::move(sent);
   }
 
   const OverlapStep& step_;

@@ -156,6 +156,39 @@ TEST(OverlapSearch, NoGroupsMeanOnlyComputing) {
   EXPECT_EQ(step.lower_bound_ms(), 3);
 }
 
+TEST(OverlapSearch, BeingAheadCanBeWorseWhereTheStartDecides) {
+  // Clusters (1 ms), a plain kernel, clusters (10 ms), which stand still beside a collective that comes while
+  // something plain runs. With the first choice the second collective comes while clusters run; with the other,
+  // computing is a little further by then, and the last kernel waits for 10 ms.
+  const SharedRates slow{{0.9, 1, 1, predict::kStandstill}, {1, 1, 1, 1}};
+  const SharedRates fast{{1, 1, 1, predict::kStandstill}, {1, 1, 1, 1}};
+  const SharedRates slow_between{{0.9, 1, 1, 1}, {1, 1, 1, 1}};
+  const SharedRates fast_between{{1, 1, 1, 1}, {1, 1, 1, 1}};
+  const OverlapStep step{
+      OverlapTimeline{{2, 1, 0.1, 10}, {{slow, fast}, {slow_between, fast_between}}, {0, 1, 0, 1}},
+      {{0, 305}, {0, 1000}},
+      {2, 4},
+      [](std::int64_t bytes, std::size_t) { return 0.01 * static_cast<double>(bytes); }};
+  const auto uniform = uniform_step_ms(step, all_alike(step, 0));
+  EXPECT_NEAR(uniform[0], 2 / 0.9 + 1 + 0.1 + 10, 1e-9);
+  EXPECT_NEAR(uniform[1], 13.05 + 10, 1e-4);
+  EXPECT_NEAR(search_overlap(step, kExact).step_ms, uniform[0], 1e-9);
+}
+
+TEST(OverlapSearch, SmallGroupsSlowDownByTheChannelsTheyUseHereToo) {
+  // Groups of one channel, of eight and of all; many waves lose in proportion to the SMs that are held.
+  const predict::OverlapKernel waves{.ms = 3, .blocks = 1'320'000};
+  const CollectiveSystem system{
+      .ranks = 8, .network_gbps = 10, .channel_gbps = 1, .latency_us = 100.0};
+  const OverlapStep step =
+      make_overlap_step({}, {}, system, {waves, waves, waves, waves},
+                        {{1, 1 << 10}, {2, 8 << 15}, {3, 100 << 15}}, {2, 16, 32});
+  EXPECT_EQ(step.timeline().choices(), 5U);  // 1, 2, 8, 16 and 32
+  const OverlapPlan plan = search_overlap(step, kExact);
+  EXPECT_NEAR(plan.step_ms, brute_force(step), 1e-9);
+  EXPECT_NEAR(step.step_ms(plan.sent), plan.step_ms, 1e-9);
+}
+
 // Fifty groups, sixty kernels, six choices: fronts of hundreds of points.
 OverlapStep large_step(std::uint64_t seed) {
   SeededRng rng{seed};
@@ -301,6 +334,38 @@ RC_GTEST_PROP(OverlapLaws, WithoutContentionEveryGroupIsSentAsFastAsItCanBe, ())
       if (choice < plan.sent[g].choice) RC_ASSERT(step.alone_ms(bytes, choice) > taken);
     }
   }
+}
+
+// The same, but a start during some kernels leaves others more.
+OverlapStep with_two_starts(const RandomStep& made) {
+  std::vector<SharedRates> better = made.rates;
+  std::vector<SharedRates> worse = made.rates;
+  std::vector<std::size_t> start_of;
+  for (std::size_t k = 0; k < made.kernels.size(); ++k) {
+    start_of.push_back(*rc::gen::inRange<std::size_t>(0, 2));
+    if (start_of.back() == 0) continue;
+    for (std::size_t c = 0; c < made.rates.size(); ++c)
+      worse[c].compute[k] = *rc::gen::element(predict::kStandstill, 0.3, better[c].compute[k]);
+  }
+  return {OverlapTimeline{made.kernels, {std::move(worse), std::move(better)}, std::move(start_of)},
+          made.groups, made.ctas,
+          [pace = made.ms_per_byte, start = made.latency](std::int64_t bytes, std::size_t choice) {
+            return start + pace[choice] * static_cast<double>(bytes);
+          }};
+}
+
+RC_GTEST_PROP(OverlapLaws, WhereStartsDifferTheAnswerIsStillOneOfAllAndNoWorseThanAnyUniformOne,
+              ()) {
+  const OverlapStep step = with_two_starts(random_step(5));
+  const auto window = *rc::gen::inRange<std::size_t>(1, 4);
+  const OverlapPlan plan = search_overlap(step, {.front = 0, .window = window});
+  RC_ASSERT(std::abs(step.step_ms(plan.sent) - plan.step_ms) < 1e-8);
+  RC_ASSERT(plan.step_ms >= try_all_fusions(step, window, {}) - 1e-8);
+  RC_ASSERT(plan.step_ms >= step.fused_lower_bound_ms() - 1e-9);
+  // Kernels that stand still make sums of 1e7 ms, whose last digit is 2e-9.
+  for (const double ms : uniform_step_ms(step, all_alike(step, 0)))
+    RC_ASSERT(plan.step_ms <= ms + 1e-7);
+  for (const double ms : uniform_step_ms(step, plan.sent)) RC_ASSERT(plan.step_ms <= ms + 1e-7);
 }
 
 RC_GTEST_PROP(OverlapLaws, SendingNothingTakesAsLongAsComputing, ()) {

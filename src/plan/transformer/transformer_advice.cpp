@@ -110,6 +110,8 @@ std::vector<OnePin> pin_list(const TransformerPins& pins) {
 // What the degree may be when nothing else is pinned.
 std::string possible_values(const TransformerRequest& request, const OnePin& pin) {
   if (pin.number == nullptr) return "another value: no plan here has it";
+  if (!request.task.runtime.has_flash && pin.number->member == &TransformerPins::cp)
+    return "cp=1: a ring needs flash attention, which this --runtime has not";
   std::set<int> values;
   for (const TransformerPlan& structure : structures(with_pins(request, {}))) {
     for (const TransformerPlan& plan : sharded(with_pins(request, {}), structure)) {
@@ -117,16 +119,6 @@ std::string possible_values(const TransformerRequest& request, const OnePin& pin
     }
   }
   return fmt::format("{}= one of {}", pin.number->name, fmt::join(values, ", "));
-}
-
-// The smallest larger batch that can be divided.
-std::optional<std::int64_t> possible_batch(TransformerRequest request) {
-  const std::int64_t first = request.task.batch + 1;
-  for (std::int64_t batch = first; batch <= first + request.gpus; ++batch) {
-    request.task.batch = batch;
-    if (has_any_plan(request)) return batch;
-  }
-  return std::nullopt;
 }
 
 void explain_pins(const TransformerRequest& request, Diagnostics& reasons) {
@@ -152,23 +144,40 @@ void explain_pins(const TransformerRequest& request, Diagnostics& reasons) {
 }
 
 // The fewest nodes, of twice, four times ... as many, on which there is a plan.
-std::optional<int> enough_gpus(const TransformerRequest& request) {
+std::optional<int> enough_gpus(const TransformerRequest& request,
+                               std::optional<int> node_of_a_curve) {
   for (int times = 2; times <= kMostTimesAsManyNodes; times *= 2) {
-    const TransformerRequest more = on_gpus(request, request.gpus * times);
+    TransformerRequest more = on_gpus(request, request.gpus * times);
+    if (node_of_a_curve) more.task.fabric.gpus_per_node = std::min(*node_of_a_curve, more.gpus);
     if (!search_transformer(more).best.empty()) return more.gpus;
   }
   return std::nullopt;
 }
 
-void explain_memory(const TransformerRequest& request, double least, Diagnostics& reasons) {
+// The smallest longer sequence that all GPUs can share, where this one cannot be shared and that one fits.
+std::optional<std::int64_t> divisible_sequence(TransformerRequest request) {
+  const std::int64_t chunks = 2LL * request.gpus;
+  if (request.task.sequence % chunks == 0) return std::nullopt;
+  request.task.sequence += chunks - request.task.sequence % chunks;
+  if (!best_of(request)) return std::nullopt;
+  return request.task.sequence;
+}
+
+void explain_memory(const TransformerRequest& request, double least,
+                    std::optional<int> node_of_a_curve, Diagnostics& reasons) {
   std::vector<std::string> others;
   for (const OnePin& pin : pin_list(request.pins)) {
     if (best_of(with_pins(request, pin.without))) others.push_back("without --pin " + pin.text);
   }
+  if (const auto sequence = divisible_sequence(request)) {
+    others.push_back(
+        fmt::format("--sequence {}, which {} GPUs can share", *sequence, request.gpus));
+  }
   const int node = request.task.fabric.gpus_per_node;
-  if (const auto gpus = enough_gpus(request)) {
-    others.push_back(*gpus <= node ? fmt::format("{} GPUs", *gpus)
-                                   : fmt::format("--nodes {}", *gpus / node));
+  if (const auto gpus = enough_gpus(request, node_of_a_curve)) {
+    others.push_back(node_of_a_curve ? fmt::format("a --curve up to {} GPUs", *gpus)
+                     : *gpus <= node ? fmt::format("{} GPUs", *gpus)
+                                     : fmt::format("--nodes {}", *gpus / node));
   }
   for (const predict::GpuType& gpu : predict::gpu_types()) {
     if (gpu.memory_gib * kGiB < least) continue;
@@ -226,19 +235,34 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
   return list;
 }
 
-NoTransformerPlan why_no_plan(const TransformerRequest& request) {
+std::optional<std::int64_t> dividable_batch(const TransformerRequest& request) {
+  TransformerRequest other = with_pins(request, {});
+  const std::int64_t first = request.task.batch + 1;
+  for (std::int64_t batch = first; batch <= first + request.gpus; ++batch) {
+    other.task.batch = batch;
+    if (has_any_plan(other)) return batch;
+  }
+  return std::nullopt;
+}
+
+NoTransformerPlan why_no_plan(const TransformerRequest& request,
+                              std::optional<int> node_of_a_curve) {
   NoTransformerPlan why;
   const TransformerAnswer answer = search_transformer(request);
   if (answer.least_memory > 0) {
     why.is_memory = true;
-    explain_memory(request, answer.least_memory, why.reasons);
+    explain_memory(request, answer.least_memory, node_of_a_curve, why.reasons);
     return why;
   }
+  TransformerRequest any_trainer = request;
+  any_trainer.can_run = nullptr;
+  why.is_trainer = request.can_run && has_any_plan(any_trainer);
   if (!pin_list(request.pins).empty() && has_any_plan(with_pins(request, {}))) {
     explain_pins(request, why.reasons);
     return why;
   }
-  const auto batch = possible_batch(with_pins(request, {}));
+  if (why.is_trainer) return why;
+  const auto batch = dividable_batch(request);
   why.reasons.add(
       {{},
        0,

@@ -29,9 +29,16 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
 // helps. Requires: the search found nothing.
 struct NoTransformerPlan {
   bool is_memory = false;
+  bool is_trainer =
+      false;  // there are plans, but `can_run` is true for none: only the trainer knows why
   Diagnostics reasons;
 };
-NoTransformerPlan why_no_plan(const TransformerRequest& request);
+// `node_of_a_curve`: the request is one size of a curve, on nodes of so many GPUs; more GPUs are then asked for with
+// --curve and not with --nodes.
+NoTransformerPlan why_no_plan(const TransformerRequest& request,
+                              std::optional<int> node_of_a_curve = std::nullopt);
+// The smallest larger batch that the GPUs can divide, whatever is pinned; nothing when none near it does.
+std::optional<std::int64_t> dividable_batch(const TransformerRequest& request);
 
 // The same request on another number of GPUs: a part of a node, or whole nodes.
 TransformerRequest on_gpus(const TransformerRequest& request, int gpus);

@@ -30,6 +30,7 @@ auto simplicity(const TransformerPlan& plan) {
 
 bool is_better(const TransformerChoice& a, const TransformerChoice& b) {
   if (a.time.iteration != b.time.iteration) return a.time.iteration < b.time.iteration;
+  if (a.memory.needed != b.memory.needed) return a.memory.needed < b.memory.needed;
   return simplicity(a.plan) < simplicity(b.plan);
 }
 
@@ -72,8 +73,7 @@ class TransformerSearch {
       const double needed = memory_of(*finest).needed;
       if (answer_.least_memory == 0 || needed < answer_.least_memory) answer_.least_memory = needed;
       if (needed > request_.memory_bytes) continue;
-      const TransformerTime time = predict::transformer_time(request_.task, plan);
-      const double least = time.iteration - time.gradients - time.update;
+      const double least = predict::transformer_time(request_.task, plan).least();
       candidates.push_back({plan, least, candidates.size()});
     }
     return candidates;

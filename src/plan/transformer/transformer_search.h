@@ -26,7 +26,7 @@ struct TransformerAnswer {
   double least_memory = 0;       // of any plan, in bytes; 0 when the space is empty
 };
 
-// The `count` best. Ties go to fewer stages, then to the smaller split, then to fewer shards.
+// The `count` best. Ties go to the plan that needs less memory, then to fewer stages, then to the smaller split, then to fewer shards.
 TransformerAnswer search_transformer(const TransformerRequest& request, std::size_t count = 1);
 
 }  // namespace weir::plan

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "plan/transformer/transformer_advice.h"
+#include "predict/transformer/kernel_times_testing.h"
 #include "predict/transformer/published_runs_testing.h"
 
 namespace weir::plan {
@@ -90,6 +91,11 @@ RC_GTEST_PROP(TransformerSearchProperty, FindsWhatTryingEverythingFinds, ()) {
   request.task.sequence <<= *rc::gen::inRange(0, 3);
   if (*rc::gen::inRange(0, 3) == 0) request.pins.pp = 2;
   if (*rc::gen::inRange(0, 3) == 0) request.pins.zp = 2;
+  // From the GPU's type, or by kernels with a CPU that never, sometimes or always holds them up.
+  if (*rc::gen::inRange(0, 3) != 0) {
+    const double probe = *rc::gen::elementOf(std::vector{0.01, 50.0, 2000.0});
+    request.task.compute = predict::roofline_times(request.task.runtime, probe);
+  }
   const TransformerAnswer answer =
       search_transformer(request, *rc::gen::inRange<std::size_t>(1, 3));
   const double least = least_by_trying_all(request);
@@ -149,6 +155,24 @@ TEST(TransformerSearch, GivesTheSameAnswerTwice) {
   for (std::size_t i = 0; i < one.best.size(); ++i) EXPECT_EQ(one.best[i].plan, two.best[i].plan);
 }
 
+// Of two answers that take as long, the one that needs less memory comes first.
+RC_GTEST_PROP(TransformerSearchProperty, TiesGoToLessMemory, ()) {
+  const int gpus = 1 << *rc::gen::inRange(0, 4);
+  TransformerRequest request = small_request(gpus, gpus * 2, 80);
+  request.task.sequence = 1 << *rc::gen::inRange(9, 13);
+  const auto best = search_transformer(request).best;
+  RC_PRE(!best.empty());
+  for (const TransformerPlan& structure : structures(request)) {
+    for (const TransformerPlan& plan : sharded(request, structure)) {
+      const auto memory = predict::transformer_memory(request.task.model, request.task.sequence,
+                                                      request.task.runtime.has_flash, plan);
+      if (memory.needed >= best.front().memory.needed) continue;
+      RC_ASSERT(predict::transformer_time(request.task, plan).iteration >
+                best.front().time.iteration);
+    }
+  }
+}
+
 TEST(TransformerSpace, HasBothPlacementsWhereTheyDiffer) {
   TransformerRequest request = llama_request(1 << 17, 8, 1);
   request.pins.hp = 8;
@@ -203,6 +227,17 @@ TEST(TransformerAdvice, NamesTheMemoryThatIsEnough) {
       << to_string(why.reasons);
   request.memory_bytes = std::ceil(least / kGiB) * kGiB;  // what it named is enough
   EXPECT_FALSE(search_transformer(request).best.empty());
+}
+
+TEST(TransformerAdvice, AsksForALongerCurveAndNotForNodesWhereACurveWasAsked) {
+  const TransformerRequest request = on_gpus(llama_request(4096, 1, 64), 2);
+  TransformerRequest small = request;
+  small.memory_bytes = 60 * kGiB;
+  const std::string of_a_curve = to_string(why_no_plan(small, 8).reasons);
+  EXPECT_NE(of_a_curve.find("a --curve up to 4 GPUs"), std::string::npos) << of_a_curve;
+  EXPECT_EQ(of_a_curve.find("--nodes"), std::string::npos) << of_a_curve;
+  const std::string alone = to_string(why_no_plan(small).reasons);
+  EXPECT_NE(alone.find("--nodes 2"), std::string::npos) << alone;
 }
 
 TEST(TransformerAdvice, ListsPartsOfANodeAndWholeNodes) {

@@ -2,10 +2,10 @@
 #include "predict/kernels/boosted_trees.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 namespace weir::predict {
 namespace {
@@ -39,6 +39,15 @@ std::vector<float> step_edges(std::span<const float> rows, std::size_t features,
   return edges;
 }
 
+// Where half of them are below: 0 of none.
+double middle_of(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  if (values.size() % 2 == 1) return *half;
+  return (*half + *std::max_element(values.begin(), half)) / 2;
+}
+
 struct StepSum {
   double sum = 0;
   std::int64_t count = 0;
@@ -58,7 +67,8 @@ class TreeFit {
       : features_{features},
         rows_{targets.size()},
         options_{options},
-        left_over_{targets.begin(), targets.end()} {
+        left_over_{targets.begin(), targets.end()},
+        pull_(targets.size()) {
     edges_.reserve(features);
     for (std::size_t feature = 0; feature < features; ++feature)
       edges_.push_back(step_edges(rows, features, feature));
@@ -75,9 +85,8 @@ class TreeFit {
   BoostedTrees run() {
     BoostedTrees fitted;
     fitted.depth = options_.depth;
-    fitted.offset = rows_ == 0 ? 0
-                               : std::accumulate(left_over_.begin(), left_over_.end(), 0.0) /
-                                     static_cast<double>(rows_);
+    std::vector<double> all = left_over_;
+    fitted.offset = middle_of(all);
     for (double& value : left_over_) value -= fitted.offset;
     for (int tree = 0; tree < options_.trees; ++tree) grow(fitted);
     return fitted;
@@ -86,6 +95,8 @@ class TreeFit {
  private:
   void grow(BoostedTrees& fitted) {
     node_.assign(rows_, 0);  // within its level
+    for (std::size_t row = 0; row < rows_; ++row)
+      pull_[row] = std::clamp(left_over_[row], -options_.far, options_.far);
     for (int level = 0; level < options_.depth; ++level) {
       const std::size_t nodes = std::size_t{1} << level;
       count_steps(nodes);
@@ -108,7 +119,7 @@ class TreeFit {
   void count_steps(std::size_t nodes) {
     sums_.assign(nodes * features_ * kMostTreeSteps, {});
     for (std::size_t row = 0; row < rows_; ++row) {
-      const double value = left_over_[row];
+      const double value = pull_[row];
       StepSum* const sums = &sums_[node_[row] * features_ * kMostTreeSteps];
       const std::uint8_t* const steps = &steps_[row * features_];
       for (std::size_t feature = 0; feature < features_; ++feature) {
@@ -150,16 +161,16 @@ class TreeFit {
 
   void add_leaves(BoostedTrees& fitted) {
     const std::size_t leaves = std::size_t{1} << options_.depth;
-    std::vector<StepSum> sums(leaves);
-    for (std::size_t row = 0; row < rows_; ++row) {
-      sums[node_[row]].sum += left_over_[row];
-      ++sums[node_[row]].count;
-    }
+    std::vector<std::vector<double>> members(leaves);
+    for (std::size_t row = 0; row < rows_; ++row) members[node_[row]].push_back(left_over_[row]);
     std::vector<float> values(leaves);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
-      if (sums[leaf].count == 0) continue;
-      values[leaf] = static_cast<float>(options_.rate * sums[leaf].sum /
-                                        static_cast<double>(sums[leaf].count));
+      const double middle = middle_of(members[leaf]);
+      double sum = 0;
+      for (const double value : members[leaf])
+        sum += std::clamp(value - middle, -options_.far, options_.far);
+      const double count = std::max<double>(1, static_cast<double>(members[leaf].size()));
+      values[leaf] = static_cast<float>(options_.rate * (middle + sum / count));
     }
     for (std::size_t row = 0; row < rows_; ++row)
       left_over_[row] -= static_cast<double>(values[node_[row]]);
@@ -170,6 +181,7 @@ class TreeFit {
   std::size_t rows_;
   BoostingOptions options_;
   std::vector<double> left_over_;
+  std::vector<double> pull_;               // left over, but far misses count no more than `far`
   std::vector<std::vector<float>> edges_;  // by feature
   std::vector<std::uint8_t> steps_;        // by row and feature
   std::vector<std::uint16_t> node_;        // by row
@@ -184,21 +196,39 @@ BoostedTrees fit_boosted_trees(std::span<const float> rows, std::size_t features
   return TreeFit{rows, features, targets, options}.run();
 }
 
-double boosted_value(const BoostedTrees& trees, std::span<const float> values) {
+namespace {
+
+// One tree is a chain of loads that wait for each other: several at a time hide the waiting.
+constexpr std::size_t kTreesAtOnce = 8;
+
+// What `Count` trees from `first` on add, one after the other.
+template <std::size_t Count>
+double add_trees(const BoostedTrees& trees, const float* values, std::size_t first, double sum) {
   const std::size_t leaves = std::size_t{1} << trees.depth;
   const std::size_t nodes = leaves - 1;
-  const std::size_t count = trees.leaves.size() / leaves;
-  double sum = trees.offset;
-  for (std::size_t tree = 0; tree < count; ++tree) {
-    const std::int32_t* const features = &trees.features[tree * nodes];
-    const float* const thresholds = &trees.thresholds[tree * nodes];
-    std::size_t node = 0;
-    for (std::int32_t level = 0; level < trees.depth; ++level) {
-      const bool right = values[static_cast<std::size_t>(features[node])] > thresholds[node];
-      node = node * 2 + (right ? 2 : 1);
+  const std::int32_t* const features = trees.features.data() + first * nodes;
+  const float* const thresholds = trees.thresholds.data() + first * nodes;
+  std::array<std::size_t, Count> node{};
+  for (std::int32_t level = 0; level < trees.depth; ++level) {
+    for (std::size_t i = 0; i < Count; ++i) {
+      const std::size_t at = i * nodes + node[i];
+      node[i] = 2 * node[i] + 1 + static_cast<std::size_t>(values[features[at]] > thresholds[at]);
     }
-    sum += static_cast<double>(trees.leaves[tree * leaves + node - nodes]);
   }
+  for (std::size_t i = 0; i < Count; ++i)
+    sum += static_cast<double>(trees.leaves[(first + i) * leaves + node[i] - nodes]);
+  return sum;
+}
+
+}  // namespace
+
+double boosted_value(const BoostedTrees& trees, std::span<const float> values) {
+  const std::size_t count = trees.leaves.size() >> trees.depth;
+  double sum = trees.offset;
+  std::size_t tree = 0;
+  for (; tree + kTreesAtOnce <= count; tree += kTreesAtOnce)
+    sum = add_trees<kTreesAtOnce>(trees, values.data(), tree, sum);
+  for (; tree < count; ++tree) sum = add_trees<1>(trees, values.data(), tree, sum);
   return sum;
 }
 

@@ -20,25 +20,29 @@ std::string sequence_key(const KernelSample& sample) {
          sample.launch.algorithm;
 }
 
-void add_checked(CheckedTimes& times, const CheckedKernel& one) {
-  const double measured = one.sample->milliseconds * 1e-3;
-  times.known.push_back({one.known, measured});
-  if (one.predicted > 0) times.predicted.push_back({one.predicted, measured});
-  times.roofline.push_back({one.roofline, measured});
+// Without `overhead` in any of them.
+void add_checked(CheckedTimes& times, const CheckedKernel& one, double measured, double overhead) {
+  times.known.push_back({one.known - overhead, measured});
+  if (one.predicted > 0) times.predicted.push_back({one.predicted - overhead, measured});
+  times.roofline.push_back({one.roofline - overhead, measured});
 }
 
 }  // namespace
 
 std::vector<CheckedKernel> check_kernels(const KernelModel& model,
-                                         const std::vector<const KernelSample*>& samples) {
+                                         const std::vector<const KernelSample*>& samples,
+                                         const OverheadDrift& drift) {
   const KernelPredictor predictor{model};
   std::vector<CheckedKernel> checked;
   checked.reserve(samples.size());
   for (const KernelSample* sample : samples) {
     const KernelPrediction known = predictor.with_launch(sample->call, sample->launch);
-    const double predicted = model.dispatch.empty() ? 0 : predictor.predict(sample->call).seconds;
-    checked.push_back({sample, known.seconds, predicted, roofline_seconds(model, sample->call),
-                       known.kind, false});
+    const double overhead = drift.milliseconds(*sample) * 1e-3;
+    const double predicted =
+        model.dispatch.empty() ? 0 : predictor.predict(sample->call).seconds + overhead;
+    checked.push_back({sample, known.seconds + overhead, predicted,
+                       roofline_seconds(model, sample->call) + overhead, overhead,
+                       drift.kernel_milliseconds(*sample) * 1e-3, known.kind, false});
   }
   return checked;
 }
@@ -54,8 +58,9 @@ std::vector<CheckedKernel> cross_validate_kernels(const std::vector<const Kernel
     for (const KernelSample* sample : samples)
       (shape_fold(sample->call, folds) == fold ? test : train).push_back(sample);
     if (test.empty() || train.empty()) continue;
-    const KernelModel model = fit_kernels(train, device, options);
-    const std::vector<CheckedKernel> checked = check_kernels(model, test);
+    const KernelsAlone alone = kernels_alone(train, device, options.with_drift);
+    const KernelModel model = fit_kernels(alone.pointers, device, options);
+    const std::vector<CheckedKernel> checked = check_kernels(model, test, alone.drift);
     all.insert(all.end(), checked.begin(), checked.end());
   }
   return all;
@@ -74,15 +79,19 @@ std::map<std::string, CheckedFigures> checked_figures(const std::vector<CheckedK
   for (const CheckedKernel& one : checked) {
     const KernelCall& call = one.sample->call;
     const std::string family{to_string(call.family)};
-    const bool is_long = one.sample->milliseconds * 1e-3 > kLongKernel;
+    const double measured = one.sample->milliseconds * 1e-3;
+    const bool is_long = measured > kLongKernel;
     std::vector<std::string> keys = {
         family, family + " " + std::string{to_string(one.kind)},
         family + " " + call.dtype + " " + call.op +
             (call.family == KernelFamily::gemm || call.variant.empty() ? "" : " " + call.variant)};
+    if (call.family == KernelFamily::rows || call.family == KernelFamily::image)
+      keys.emplace_back("rows and image");
     if (is_long) keys.push_back(family + " > 0.2 ms");
     if (one.is_covered) keys.push_back(family + " covered");
     if (one.is_covered && is_long) keys.push_back(family + " covered > 0.2 ms");
-    for (const std::string& key : keys) add_checked(times[key], one);
+    for (const std::string& key : keys) add_checked(times[key], one, measured, 0);
+    if (one.overhead > 0) add_checked(times[family + " alone"], one, one.alone, one.overhead);
   }
   std::map<std::string, CheckedFigures> figures;
   for (const auto& [key, all] : times)

@@ -35,6 +35,16 @@ constexpr std::array<ShortName, 9> kShortNames{{{"h200", "NVIDIA H200"},
                                                 {"l4", "NVIDIA L4"},
                                                 {"p4", "Tesla P4"}}};
 
+// As the catalogue of GPU types calls them.
+constexpr std::array<ShortName, 8> kOtherNames{{{"H200-141G", "NVIDIA H200"},
+                                                {"H100-80G", "NVIDIA H100 80GB HBM3"},
+                                                {"A100-40G", "NVIDIA A100-PCIE-40GB"},
+                                                {"A100-80G", "NVIDIA A100 80GB PCIe"},
+                                                {"V100-32G", "Tesla V100-PCIE-32GB"},
+                                                {"P100-16G", "Tesla P100-PCIE-16GB"},
+                                                {"T4-16G", "Tesla T4"},
+                                                {"L4-24G", "NVIDIA L4"}}};
+
 }  // namespace
 
 std::span<const DeviceSpec> known_devices() {
@@ -90,8 +100,11 @@ std::span<const DeviceSpec> known_devices() {
 
 std::optional<DeviceSpec> find_device(std::string_view name) {
   std::string wanted = letters_and_digits(name);
-  for (const ShortName& one : kShortNames)
-    if (letters_and_digits(one.name) == wanted) wanted = letters_and_digits(one.driver_name);
+  for (const std::span<const ShortName> names :
+       {std::span<const ShortName>{kShortNames}, std::span<const ShortName>{kOtherNames}}) {
+    for (const ShortName& one : names)
+      if (letters_and_digits(one.name) == wanted) wanted = letters_and_digits(one.driver_name);
+  }
   for (const DeviceSpec& device : known_devices())
     if (letters_and_digits(device.name) == wanted) return device;
   return std::nullopt;

@@ -10,6 +10,16 @@
 #include "predict/kernels/nonnegative_least_squares.h"
 
 namespace weir::predict {
+namespace {
+
+// Larger batches of a network are nearer to what the GPU limits.
+bool is_smallest_batch(const MeasuredIteration& one, std::span<const MeasuredIteration> all) {
+  return std::none_of(all.begin(), all.end(), [&](const MeasuredIteration& other) {
+    return !other.is_judged && other.network == one.network && other.batch < one.batch;
+  });
+}
+
+}  // namespace
 
 void fit_host(std::span<const MeasuredIteration> iterations, KernelModel& model) {
   NonnegativeLeastSquares squares{2};
@@ -17,7 +27,7 @@ void fit_host(std::span<const MeasuredIteration> iterations, KernelModel& model)
   {
     const KernelPredictor predictor{model};
     for (const MeasuredIteration& measured : iterations) {
-      if (measured.is_judged) continue;
+      if (measured.is_judged || !is_smallest_batch(measured, iterations)) continue;
       const auto ops = known_network(measured.network, measured.batch);
       if (!ops) continue;
       const IterationPrediction gpu = predict_iteration(predictor, *ops, 0);

@@ -10,8 +10,8 @@
 
 namespace weir::predict {
 
-// Looks only at iterations that are not judged, of networks that are known, whose kernels take less than
-// kLaunchBoundShare of the time. Leaves the model as it is when there are none.
+// Looks only at iterations that are not judged, of networks that are known: each network's smallest batch, if its
+// kernels take less than kLaunchBoundShare of the time. Leaves the model as it is when there are none.
 inline constexpr double kLaunchBoundShare = 0.45;
 void fit_host(std::span<const MeasuredIteration> iterations, KernelModel& model);
 

@@ -18,6 +18,8 @@ struct KernelFitOptions {
   BoostingOptions boosting{};
   BoostingOptions shape_boosting{120, 5, 0.15, 8};
   bool with_corrections = true;
+  // For whoever fits to a table as it was measured: look for overhead_drift.h first. fit_kernels takes samples as they are.
+  bool with_drift = true;
   bool with_dispatch = true;  // learn launches too, and corrections for predicted ones
 };
 

@@ -2,16 +2,34 @@
 #include "predict/kernels/iteration_prediction.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weir::predict {
+namespace {
+
+// Calls of a kind one after another: what is known of a kind is large and stays in the cache then.
+std::vector<KernelPrediction> predictions_of(const KernelPredictor& predictor,
+                                             const std::vector<TrainingOp>& ops) {
+  std::vector<std::size_t> order(ops.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return ops[a].call < ops[b].call; });
+  std::vector<KernelPrediction> predictions(ops.size());
+  for (const std::size_t i : order) predictions[i] = predictor.predict(ops[i].call);
+  return predictions;
+}
+
+}  // namespace
 
 IterationPrediction predict_iteration(const KernelPredictor& predictor, const TrainingOps& ops,
                                       double probe_microseconds) {
   const HostModel& host = predictor.model().host;
   IterationPrediction iteration;
   iteration.ops.reserve(ops.ops.size());
-  for (const TrainingOp& op : ops.ops) {
-    const KernelPrediction prediction = predictor.predict(op.call);
+  const std::vector<KernelPrediction> predictions = predictions_of(predictor, ops.ops);
+  for (std::size_t i = 0; i < ops.ops.size(); ++i) {
+    const TrainingOp& op = ops.ops[i];
+    const KernelPrediction& prediction = predictions[i];
     const auto count = static_cast<double>(op.count);
     const double seconds = prediction.seconds * count;
     iteration.gpu_seconds += seconds;

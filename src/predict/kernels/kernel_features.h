@@ -27,8 +27,6 @@ enum WorkColumn : std::size_t {
   kArithmetic  // floating-point operations, per SM
 };
 
-inline constexpr std::size_t kTreeFeatures = 32;
-
 struct KernelFeatures {
   KernelWork work;
   double tiles = 1;

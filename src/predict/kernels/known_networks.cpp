@@ -7,10 +7,44 @@
 namespace weir::predict {
 namespace {
 
+constexpr std::int64_t kLlamaWords = 32000;
+
 struct NamedNetwork {
   std::string_view name;
   std::function<TrainingOps(std::int64_t)> ops;
 };
+
+// Norm before each half, learned positions, words and embeddings share a matrix.
+TrainingOps gpt_ops(std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+                    std::int64_t vocabulary, std::int64_t length, std::int64_t batch) {
+  return transformer_ops({.name = "gpt2",
+                          .layers = layers,
+                          .hidden = hidden,
+                          .heads = heads,
+                          .kv_heads = heads,
+                          .head_dim = hidden / heads,
+                          .ffn = 4 * hidden,
+                          .is_gated = false,
+                          .vocab = vocabulary,
+                          .has_tied_embeddings = true},
+                         batch, length);
+}
+
+// RMS norm, rotary positions, grouped heads, gated inner layer.
+TrainingOps llama_ops(std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+                      std::int64_t kv_heads, std::int64_t inner, std::int64_t length,
+                      std::int64_t batch) {
+  return transformer_ops({.name = "llama",
+                          .layers = layers,
+                          .hidden = hidden,
+                          .heads = heads,
+                          .kv_heads = kv_heads,
+                          .head_dim = hidden / heads,
+                          .ffn = inner,
+                          .is_gated = true,
+                          .vocab = kLlamaWords},
+                         batch, length);
+}
 
 const std::vector<NamedNetwork>& named_networks() {
   static const std::vector<NamedNetwork> kNetworks = {
@@ -27,14 +61,8 @@ const std::vector<NamedNetwork>& named_networks() {
        [](std::int64_t n) {
          return bert_ops({12, 768, 12, 30522, 512}, n);
        }},
-      {"gpt2-medium",
-       [](std::int64_t n) {
-         return gpt_ops({24, 1024, 16, 50257, 1024}, n);
-       }},
-      {"llama-1b",
-       [](std::int64_t n) {
-         return llama_ops({16, 2048, 32, 32000, 512, 8, 8192}, n);
-       }},
+      {"gpt2-medium", [](std::int64_t n) { return gpt_ops(24, 1024, 16, 50257, 1024, n); }},
+      {"llama-1b", [](std::int64_t n) { return llama_ops(16, 2048, 32, 8, 8192, 512, n); }},
       {"resnet18",
        [](std::int64_t n) {
          return resnet_ops({{2, 2, 2, 2}, false}, n);
@@ -47,13 +75,8 @@ const std::vector<NamedNetwork>& named_networks() {
        [](std::int64_t n) {
          return bert_ops({5, 512, 8, 30522, 256}, n);
        }},
-      {"gpt-mini",
-       [](std::int64_t n) {
-         return gpt_ops({6, 640, 10, 32000, 512}, n);
-       }},
-      {"llama-mini", [](std::int64_t n) {
-         return llama_ops({5, 1024, 16, 32000, 256, 4, 2816}, n);
-       }}};
+      {"gpt-mini", [](std::int64_t n) { return gpt_ops(6, 640, 10, 32000, 512, n); }},
+      {"llama-mini", [](std::int64_t n) { return llama_ops(5, 1024, 16, 4, 2816, 256, n); }}};
   return kNetworks;
 }
 

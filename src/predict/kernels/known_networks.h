@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "predict/kernels/text_networks.h"
 #include "predict/kernels/training_ops.h"
 
 namespace weir::predict {
@@ -20,22 +21,6 @@ TrainingOps resnet_ops(const ResNetShape& shape, std::int64_t batch);
 
 // Widths of 3 x 3 convolutions; 0 is pooling.
 TrainingOps vgg_ops(const std::vector<int>& widths, std::int64_t batch);
-
-struct TransformerShape {
-  std::int64_t layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t vocabulary = 0;
-  std::int64_t length = 0;    // tokens of a sample
-  std::int64_t kv_heads = 0;  // llama only
-  std::int64_t inner = 0;     // llama only
-};
-// Norm before each half and a mask.
-TrainingOps gpt_ops(const TransformerShape& shape, std::int64_t batch);
-// Norm after each half, no mask.
-TrainingOps bert_ops(const TransformerShape& shape, std::int64_t batch);
-// RMS norm, rotary positions, grouped heads, gated inner layer.
-TrainingOps llama_ops(const TransformerShape& shape, std::int64_t batch);
 
 std::vector<std::string_view> known_networks();
 std::optional<TrainingOps> known_network(std::string_view name, std::int64_t batch);

@@ -80,6 +80,29 @@ LaunchDispatch::Point LaunchDispatch::place_of(KernelFamily family, const Kernel
   return place;
 }
 
+// The number by which an entry has the fewest others near it.
+std::size_t LaunchDispatch::most_different(
+    const std::vector<std::pair<Point, const DispatchEntry*>>& placed) {
+  constexpr float kNear = 0.5F;
+  std::size_t along = 0;
+  std::size_t fewest = placed.size() * placed.size() + 1;
+  std::vector<float> values(placed.size());
+  for (std::size_t d = 0; d < Point{}.size(); ++d) {
+    std::transform(placed.begin(), placed.end(), values.begin(),
+                   [&](const auto& one) { return one.first[d]; });
+    std::sort(values.begin(), values.end());
+    std::size_t near = 0;
+    for (std::size_t first = 0, last = 0; last < values.size(); ++last) {
+      while (values[last] - values[first] > kNear) ++first;
+      near += last - first;
+    }
+    if (near >= fewest) continue;
+    fewest = near;
+    along = d;
+  }
+  return along;
+}
+
 LaunchDispatch::LaunchDispatch(const std::map<std::string, std::vector<DispatchEntry>>& tables) {
   for (const auto& [key, entries] : tables) {
     const KernelFamily family = call_of_key(key).family;
@@ -87,9 +110,11 @@ LaunchDispatch::LaunchDispatch(const std::map<std::string, std::vector<DispatchE
     placed.reserve(entries.size());
     for (const DispatchEntry& entry : entries)
       placed.emplace_back(place_of(family, entry.sizes), &entry);
-    std::stable_sort(placed.begin(), placed.end(),
-                     [](const auto& a, const auto& b) { return a.first[0] < b.first[0]; });
     Table& table = tables_[key];
+    table.along = most_different(placed);
+    std::stable_sort(placed.begin(), placed.end(), [&](const auto& a, const auto& b) {
+      return a.first[table.along] < b.first[table.along];
+    });
     for (const auto& [point, entry] : placed) {
       table.points.push_back(point);
       table.entries.push_back(entry);
@@ -149,15 +174,17 @@ NearLaunches LaunchDispatch::nearest(const KernelCall& call, bool skip_same,
     if (only != nullptr && (*only)[static_cast<std::size_t>(entry->sketch)] == 0) return;
     nearest.take(entry, distance);
   };
-  // From the call's first size outwards, the nearer side first.
+  // From the call's own place outwards, the nearer side first.
+  const std::size_t along = table.along;
+  const float here = place[along];
   std::size_t right = static_cast<std::size_t>(
-      std::lower_bound(table.points.begin(), table.points.end(), place[0],
-                       [](const Point& point, float first) { return point[0] < first; }) -
+      std::lower_bound(table.points.begin(), table.points.end(), here,
+                       [&](const Point& point, float value) { return point[along] < value; }) -
       table.points.begin());
   std::size_t left = right;
   while (left > 0 || right < table.points.size()) {
-    const float below = left > 0 ? place[0] - table.points[left - 1][0] : INFINITY;
-    const float above = right < table.points.size() ? table.points[right][0] - place[0] : INFINITY;
+    const float below = left > 0 ? here - table.points[left - 1][along] : INFINITY;
+    const float above = right < table.points.size() ? table.points[right][along] - here : INFINITY;
     const float step = std::min(below, above);
     if (!nearest.may_take(step * step)) break;
     look_at(below <= above ? --left : right++);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "domain/kernel_model.h"
@@ -44,8 +45,11 @@ class LaunchDispatch {
   // Weighted log2 of sizes, then how far three of them are aligned.
   using Point = std::array<float, kMostKernelSizes + 3>;
   static Point place_of(KernelFamily family, const KernelSizes& sizes);
-  // Ascending in the first size, so that a search can begin there and stop when that alone is too far.
+  static std::size_t most_different(
+      const std::vector<std::pair<Point, const DispatchEntry*>>& placed);
+  // Ascending in the number that differs most, so that a search can begin there and stop when that alone is too far.
   struct Table {
+    std::size_t along = 0;  // which number
     std::vector<Point> points{};
     std::vector<const DispatchEntry*> entries{};
   };

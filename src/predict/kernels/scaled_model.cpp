@@ -6,16 +6,24 @@
 
 namespace weir::predict {
 
+namespace {
+
+// A number format that a GPU's tensor cores do not have runs as float32.
+double arithmetic_rate(const DeviceSpec& device, const std::string& dtype) {
+  const auto rate = device.flops.find(dtype);
+  if (rate != device.flops.end()) return rate->second;
+  const auto plain = device.flops.find("fp32");
+  return plain != device.flops.end() ? plain->second : 0;
+}
+
+}  // namespace
+
 double habitat_factor(const KernelCall& call, const DeviceSpec& from, const DeviceSpec& to,
                       double blocks) {
   const KernelWork work = kernel_work(call);
-  const auto flops = to.flops.find(call.dtype);
-  // A number format that the other GPU's tensor cores do not have runs as float32.
-  const auto plain = to.flops.find("fp32");
-  const double peak = flops != to.flops.end()   ? flops->second
-                      : plain != to.flops.end() ? plain->second
-                                                : 0;
-  const double ridge = peak / to.bytes_per_second;
+  const double before = arithmetic_rate(from, call.dtype);
+  const double after = arithmetic_rate(to, call.dtype);
+  const double ridge = after / to.bytes_per_second;
   const double intensity = work.flops / std::max(1.0, work.all_bytes());
   double memory = 1;  // share of the time that waits for memory
   if (work.flops <= 0)
@@ -24,12 +32,12 @@ double habitat_factor(const KernelCall& call, const DeviceSpec& from, const Devi
     memory = 0;
   else if (ridge > 0)
     memory = intensity <= ridge ? 1 - 0.5 * intensity / ridge : 0.5 * ridge / intensity;
-  const double clock = from.clock_mhz / to.clock_mhz;
+  const double arithmetic = before > 0 && after > 0 ? before / after : 1;
+  // With less than a block for each SM, only what one SM does matters.
   const bool is_small = blocks < from.sms && blocks < to.sms;
-  if (is_small) return std::pow(clock, 1 - memory);
-  const double sms = from.sms / to.sms;
+  if (is_small) return std::pow(arithmetic * to.sms / from.sms, 1 - memory);
   return std::pow(from.bytes_per_second / to.bytes_per_second, memory) *
-         std::pow(clock * sms, 1 - memory);
+         std::pow(arithmetic, 1 - memory);
 }
 
 }  // namespace weir::predict

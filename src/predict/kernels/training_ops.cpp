@@ -2,6 +2,7 @@
 #include "predict/kernels/training_ops.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::predict {
 namespace {
@@ -20,14 +21,20 @@ KernelCall product_call(const char* op, const char* layout, std::int64_t m, std:
 
 }  // namespace
 
-void TrainingOpsBuilder::call(TrainingPhase phase, const KernelCall& call, std::int64_t times) {
+void TrainingOpsBuilder::call(TrainingPhase phase, const KernelCall& call, std::int64_t times,
+                              std::string stands_for) {
   const auto same = std::find_if(ops_.ops.begin(), ops_.ops.end(), [&](const TrainingOp& op) {
-    return op.phase == phase && op.call == call;
+    return op.phase == phase && op.call == call && op.stands_for == stands_for;
   });
   if (same != ops_.ops.end())
     same->count += times;
   else
-    ops_.ops.push_back({call, phase, times});
+    ops_.ops.push_back({call, phase, times, std::move(stands_for)});
+}
+
+void TrainingOpsBuilder::append(const TrainingOps& ops, std::int64_t times) {
+  for (const TrainingOp& op : ops.ops) call(op.phase, op.call, op.count * times, op.stands_for);
+  parameters(ops.parameters, ops.tensors, times);
 }
 
 void TrainingOpsBuilder::forward_rows(const char* op, const char* dtype, std::int64_t rows,
@@ -76,16 +83,26 @@ void TrainingOpsBuilder::parameters(std::int64_t numbers, std::int64_t tensors,
   ops_.tensors += tensors * times;
 }
 
+void TrainingOpsBuilder::optimizer_step(std::int64_t numbers, std::int64_t times) {
+  // It goes over all tensors; what it takes depends on how many numbers they have together.
+  const auto step = [&](std::int64_t share, std::int64_t count) {
+    if (share == 0 || count == 0) return;
+    call(TrainingPhase::optimizer,
+         rows_call("adamw", "fp32", kOptimizerTensors,
+                   std::max<std::int64_t>(1, share / kOptimizerTensors)),
+         count);
+  };
+  step(kOptimizerShare, numbers / kOptimizerShare * times);
+  step(numbers % kOptimizerShare, times);
+}
+
 TrainingOps TrainingOpsBuilder::finish() {
-  // The fused step goes over all tensors; what it takes depends on how many numbers they have together.
-  std::int64_t left = ops_.parameters;
-  while (left > 0) {
-    const std::int64_t share = std::min(left, kOptimizerShare);
-    call(TrainingPhase::optimizer, rows_call("adamw", "fp32", kOptimizerTensors,
-                                             std::max<std::int64_t>(1, share / kOptimizerTensors)));
-    left -= share;
-  }
-  return ops_;
+  optimizer_step(ops_.parameters);
+  return without_step();
+}
+
+TrainingOps TrainingOpsBuilder::without_step() {
+  return std::move(ops_);
 }
 
 }  // namespace weir::predict

@@ -9,27 +9,37 @@
 #include <vector>
 
 #include "domain/kernel_call.h"
+#include "domain/training_phase.h"
 
 namespace weir::predict {
 
-enum class TrainingPhase : std::uint8_t { forward, backward, optimizer };
+using weir::TrainingPhase;
 
 struct TrainingOp {
   KernelCall call{};
   TrainingPhase phase = TrainingPhase::forward;
   std::int64_t count = 1;
+  // What no times are known for, and this call stands in for: "aten::roll". Empty: it is what it says.
+  std::string stands_for{};
+
+  friend bool operator==(const TrainingOp&, const TrainingOp&) = default;
 };
 
 struct TrainingOps {
   std::vector<TrainingOp> ops{};  // equal calls of a phase are one entry
   std::int64_t parameters = 0;
   std::int64_t tensors = 0;  // of parameters
+
+  friend bool operator==(const TrainingOps&, const TrainingOps&) = default;
 };
 
 // Builds the list. `times` repeats what one layer adds.
 class TrainingOpsBuilder {
  public:
-  void call(TrainingPhase phase, const KernelCall& call, std::int64_t times = 1);
+  void call(TrainingPhase phase, const KernelCall& call, std::int64_t times = 1,
+            std::string stands_for = {});
+  // All that is in `ops`, as often as `times` says.
+  void append(const TrainingOps& ops, std::int64_t times = 1);
   // Operators on `rows` rows of `columns` numbers.
   void forward_rows(const char* op, const char* dtype, std::int64_t rows, std::int64_t columns,
                     std::int64_t times = 1);
@@ -51,8 +61,12 @@ class TrainingOpsBuilder {
   void cross_entropy(std::int64_t rows, std::int64_t classes);
   void parameters(std::int64_t numbers, std::int64_t tensors, std::int64_t times = 1);
 
-  // Adds the optimizer's step.
+  // The fused step over so many numbers.
+  void optimizer_step(std::int64_t numbers, std::int64_t times = 1);
+
+  // Adds the optimizer's step over all parameters.
   TrainingOps finish();
+  TrainingOps without_step();
 
  private:
   TrainingOps ops_;

@@ -10,8 +10,10 @@ namespace weir::predict {
 namespace {
 
 constexpr double kWholeWavesUpTo = 8;
-// Nothing stands still for good: rates and shares are at least this.
+// What moves at all has at least this rate or share.
 constexpr double kLeastShare = 0.05;
+// Rates are measured to about this.
+constexpr double kHardlyMoves = 0.02;
 
 double interpolate(const std::vector<double>& places, const std::vector<double>& values,
                    double at) {
@@ -30,6 +32,10 @@ void make_falling(std::vector<double>& values) {
   for (std::size_t i = 1; i < values.size(); ++i) below[i] = std::min(below[i], below[i - 1]);
   for (std::size_t i = values.size(); i-- > 1;) above[i - 1] = std::max(above[i - 1], above[i]);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = (below[i] + above[i]) / 2;
+}
+
+double usable_rate(double measured) {
+  return measured < kHardlyMoves ? kStandstill : std::clamp(measured, kLeastShare, 1.0);
 }
 
 // Holding SMs only comes first, as fast as it can last.
@@ -71,11 +77,18 @@ double modelled_collective_share(const ContendedGpu& gpu, const OverlapKernel& k
   return std::clamp(free / wanted, kLeastShare, 1.0);
 }
 
-ContentionCurve::ContentionCurve(const std::vector<MeasuredRate>& rows) {
+ContentionCurve::ContentionCurve(const std::vector<MeasuredRate>& rows)
+    : spread_{columns_of(rows, CollectivePlace::spread)},
+      between_{columns_of(rows, CollectivePlace::between)} {}
+
+ContentionCurve::Columns ContentionCurve::columns_of(const std::vector<MeasuredRate>& rows,
+                                                     CollectivePlace place) {
+  Columns columns;
   std::set<int> all_ctas;
   std::set<double> paces;
   std::map<std::pair<int, double>, MeasuredRate> measured;
   for (const MeasuredRate& row : rows) {
+    if (row.place != place) continue;
     all_ctas.insert(row.ctas);
     paces.insert(pace_order(row.target_gbps));
     measured[{row.ctas, pace_order(row.target_gbps)}] = row;
@@ -88,7 +101,7 @@ ContentionCurve::ContentionCurve(const std::vector<MeasuredRate>& rows) {
       const auto found = measured.find({ctas, pace});
       double rate = 1;
       if (found != measured.end()) {
-        rate = std::clamp(found->second.rate, kLeastShare, 1.0);
+        rate = usable_rate(found->second.rate);
       } else if (!grid.empty()) {
         rate = grid.back()[line.size()];
       } else if (!line.empty()) {
@@ -123,26 +136,33 @@ ContentionCurve::ContentionCurve(const std::vector<MeasuredRate>& rows) {
       at.gbps.push_back(0);
       at.rates.push_back(rates.back());
     }
-    columns_.push_back(std::move(at));
+    columns.push_back(std::move(at));
     ++column;
   }
+  return columns;
 }
 
-double ContentionCurve::rate(int ctas, double gbps) const {
+double ContentionCurve::rate(int ctas, double gbps, CollectivePlace place) const {
   if (ctas <= 0) return 1;
+  const bool is_between = spread_.empty() || (place == CollectivePlace::between && knows_places());
   std::vector<double> places{0};
   std::vector<double> rates{1};
-  for (const AtCtas& at : columns_) {
+  for (const AtCtas& at : is_between ? between_ : spread_) {
     places.push_back(1 + std::log2(at.ctas));
     rates.push_back(std::min(rates.back(), interpolate(at.gbps, at.rates, gbps)));
   }
   return interpolate(places, rates, 1 + std::log2(ctas));
 }
 
-double contended_rate(const ContendedGpu& gpu, const ContentionCurves& curves,
-                      const OverlapKernel& kernel, int ctas, double gbps) {
+bool needs_places(const ContentionCurves& curves, const OverlapKernel& kernel) {
   const auto curve = curves.find(kernel.curve);
-  if (curve != curves.end()) return curve->second.rate(ctas, gbps);
+  return kernel.cluster > 1 && curve != curves.end() && curve->second.knows_places();
+}
+
+double contended_rate(const ContendedGpu& gpu, const ContentionCurves& curves,
+                      const OverlapKernel& kernel, int ctas, double gbps, CollectivePlace place) {
+  const auto curve = curves.find(kernel.curve);
+  if (curve != curves.end()) return curve->second.rate(ctas, gbps, place);
   return modelled_rate(gpu, kernel, ctas, gbps);
 }
 

@@ -70,6 +70,51 @@ TEST(Contention, ARiseInWhatWasMeasuredIsSmoothedAway) {
   EXPECT_DOUBLE_EQ(curve.rate(16, 50), 0.3);
 }
 
+TEST(Contention, WhatWasHardlySeenToMoveStandsStill) {
+  const ContentionCurve curve{{{16, 50, 50, 0.3}, {32, 50, 50, 0.001}, {64, 50, 50, 0.03}}};
+  EXPECT_DOUBLE_EQ(curve.rate(16, 50), 0.3);
+  // Slow is not still; what rises again is smoothed.
+  EXPECT_NEAR(curve.rate(32, 50), 0.025, 1e-6);
+  EXPECT_NEAR(curve.rate(64, 50), 0.025, 1e-6);
+  const ContentionCurve still{{{16, 50, 50, 0.3}, {32, 50, 50, 0.001}, {64, 50, 50, 0.002}}};
+  EXPECT_DOUBLE_EQ(still.rate(32, 50), kStandstill);
+  EXPECT_DOUBLE_EQ(still.rate(64, 50), kStandstill);
+}
+
+TEST(Contention, ACurveTellsWhoWasThereFirst) {
+  const ContentionCurve curve{{{32, 50, 50, 0, CollectivePlace::spread},
+                               {16, 50, 50, 0.3, CollectivePlace::spread},
+                               {16, 50, 50, 0.9, CollectivePlace::between},
+                               {32, 50, 50, 0.8, CollectivePlace::between}}};
+  EXPECT_TRUE(curve.knows_places());
+  EXPECT_DOUBLE_EQ(curve.rate(16, 50), 0.3);
+  EXPECT_DOUBLE_EQ(curve.rate(32, 50, CollectivePlace::spread), kStandstill);
+  EXPECT_DOUBLE_EQ(curve.rate(16, 50, CollectivePlace::between), 0.9);
+  EXPECT_DOUBLE_EQ(curve.rate(32, 50, CollectivePlace::between), 0.8);
+}
+
+TEST(Contention, APlaceThatWasNotMeasuredIsAsTheOther) {
+  const ContentionCurve spread{{{16, 50, 50, 0.3, CollectivePlace::spread}}};
+  const ContentionCurve between{{{16, 50, 50, 0.9, CollectivePlace::between}}};
+  EXPECT_FALSE(spread.knows_places());
+  EXPECT_FALSE(between.knows_places());
+  for (const auto place : {CollectivePlace::spread, CollectivePlace::between}) {
+    EXPECT_DOUBLE_EQ(spread.rate(16, 50, place), 0.3);
+    EXPECT_DOUBLE_EQ(between.rate(16, 50, place), 0.9);
+  }
+}
+
+TEST(Contention, OnlyClustersWithACurveOfBothNeedPlaces) {
+  ContentionCurves curves;
+  curves.emplace("both", ContentionCurve{{{16, 50, 50, 0.3, CollectivePlace::spread},
+                                          {16, 50, 50, 0.9, CollectivePlace::between}}});
+  curves.emplace("one", ContentionCurve{{{16, 50, 50, 0.3}}});
+  EXPECT_TRUE(needs_places(curves, {.curve = "both", .cluster = 16}));
+  EXPECT_FALSE(needs_places(curves, {.curve = "both", .cluster = 1}));
+  EXPECT_FALSE(needs_places(curves, {.curve = "one", .cluster = 16}));
+  EXPECT_FALSE(needs_places(curves, {.curve = "", .cluster = 16}));
+}
+
 TEST(Contention, TheFormulaStandsInForAnUnknownCurve) {
   ContentionCurves curves;
   curves.emplace("gemm", ContentionCurve{{{4, 50, 50, 0.5}}});
@@ -101,16 +146,18 @@ RC_GTEST_PROP(ContentionLaws, NoCurveRisesWithCtasOrTraffic, ()) {
     for (const double pace : {-1.0, 25.0, 200.0, 0.0}) {
       if (!rows.empty() && *rc::gen::inRange(0, 5) == 0) continue;
       const double gbps = pace > 0 ? pace : pace == 0 ? ctas * 24.0 : 0;
-      rows.push_back({ctas, pace, gbps, *rc::gen::inRange(1, 110) / 100.0});
+      for (const auto place : {CollectivePlace::spread, CollectivePlace::between})
+        rows.push_back({ctas, pace, gbps, *rc::gen::inRange(0, 110) / 100.0, place});
     }
   }
   const ContentionCurve curve{rows};
+  const auto place = *rc::gen::element(CollectivePlace::spread, CollectivePlace::between);
   const std::vector<double> traffic{0, 10, 25, 60, 150, 200, 250, 400, 700, 760, 900};
   std::vector<double> with_fewer(traffic.size(), 1);
   for (const int ctas : {0, 1, 2, 3, 4, 6, 8, 12, 24, 32, 64}) {
     double before = 1;
     for (std::size_t t = 0; t < traffic.size(); ++t) {
-      const double rate = curve.rate(ctas, traffic[t]);
+      const double rate = curve.rate(ctas, traffic[t], place);
       RC_ASSERT(rate > 0);
       RC_ASSERT(rate <= before + 1e-12);
       RC_ASSERT(rate <= with_fewer[t] + 1e-12);

@@ -53,10 +53,13 @@ class OverlapStep {
   // Milliseconds alone of a collective of so many bytes under a choice.
   using Duration = std::function<double(std::int64_t bytes, std::size_t choice)>;
 
-  // Requires: groups in the order in which they are ready, none later than timeline.total(); as many
-  // choices in the timeline as ctas, which ascend.
+  // The choice in the timeline that such a collective slows kernels down like: a small one uses fewer CTAs than asked.
+  using Slowing = std::function<std::size_t(std::int64_t bytes, std::size_t choice)>;
+
+  // Requires: groups in the order in which they are ready, none later than timeline.total(); ctas ascend. Without
+  // `slowing`, the timeline has the choices of ctas.
   OverlapStep(OverlapTimeline timeline, std::vector<GradientGroup> groups, std::vector<int> ctas,
-              Duration duration);
+              Duration duration, Slowing slowing = {});
 
   const OverlapTimeline& timeline() const { return timeline_; }
   const std::vector<GradientGroup>& groups() const { return groups_; }
@@ -64,6 +67,9 @@ class OverlapStep {
 
   std::int64_t bytes(std::size_t first, std::size_t end) const { return sums_[end] - sums_[first]; }
   double alone_ms(std::int64_t bytes, std::size_t choice) const { return duration_(bytes, choice); }
+  std::size_t slows_like(std::int64_t bytes, std::size_t choice) const {
+    return slowing_ ? slowing_(bytes, choice) : choice;
+  }
 
   // Requires: `sent` covers all groups, in order.
   OverlapRun run(const std::vector<SentGroups>& sent) const;
@@ -84,6 +90,7 @@ class OverlapStep {
   std::vector<GradientGroup> groups_;
   std::vector<int> ctas_;
   Duration duration_;
+  Slowing slowing_;
   std::vector<std::int64_t> sums_;  // bytes of the first groups
 };
 

@@ -7,20 +7,39 @@
 
 namespace weir::predict {
 
-OverlapTimeline::OverlapTimeline(std::vector<double> kernel_ms, std::vector<SharedRates> choices) {
+OverlapTimeline::OverlapTimeline(std::vector<double> kernel_ms, std::vector<SharedRates> choices)
+    : OverlapTimeline{kernel_ms, std::vector<std::vector<SharedRates>>(1, std::move(choices)),
+                      std::vector<std::size_t>(kernel_ms.size(), 0)} {}
+
+OverlapTimeline::OverlapTimeline(std::vector<double> kernel_ms,
+                                 std::vector<std::vector<SharedRates>> starts,
+                                 std::vector<std::size_t> start_of)
+    : start_of_{std::move(start_of)} {
+  assert(start_of_.size() == kernel_ms.size() && "starts are by kernel");
   work_.push_back(0);
   for (const double ms : kernel_ms) work_.push_back(work_.back() + ms);
-  for (const SharedRates& rates : choices) {
-    assert(rates.compute.size() == kernel_ms.size() && "rates are by kernel");
-    assert(rates.collective.size() == kernel_ms.size() && "rates are by kernel");
-    Prefix prefix{{0}, {0}};
-    for (std::size_t k = 0; k < kernel_ms.size(); ++k) {
-      const double wall = kernel_ms[k] / rates.compute[k];
-      prefix.time.push_back(prefix.time.back() + wall);
-      prefix.collective.push_back(prefix.collective.back() + wall * rates.collective[k]);
-    }
-    choices_.push_back(std::move(prefix));
+  for (const std::vector<SharedRates>& choices : starts) {
+    std::vector<Prefix>& sums = starts_.emplace_back();
+    for (const SharedRates& rates : choices) sums.push_back(sum_up(kernel_ms, rates));
   }
+}
+
+OverlapTimeline::Prefix OverlapTimeline::sum_up(const std::vector<double>& kernel_ms,
+                                                const SharedRates& rates) {
+  assert(rates.compute.size() == kernel_ms.size() && "rates are by kernel");
+  assert(rates.collective.size() == kernel_ms.size() && "rates are by kernel");
+  Prefix prefix{{0}, {0}};
+  for (std::size_t k = 0; k < kernel_ms.size(); ++k) {
+    const double wall = kernel_ms[k] / rates.compute[k];
+    prefix.time.push_back(prefix.time.back() + wall);
+    prefix.collective.push_back(prefix.collective.back() + wall * rates.collective[k]);
+  }
+  return prefix;
+}
+
+const OverlapTimeline::Prefix& OverlapTimeline::started_at(std::size_t kernel,
+                                                           std::size_t choice) const {
+  return starts_[start_of_.empty() ? 0 : start_of_[kernel]][choice];
 }
 
 std::size_t OverlapTimeline::kernel_at(double work_ms) const {
@@ -40,8 +59,8 @@ double OverlapTimeline::within(const std::vector<double>& prefix, std::size_t k,
 }
 
 StepMoment OverlapTimeline::advance(StepMoment from, double alone_ms, std::size_t choice) const {
-  const Prefix& prefix = choices_[choice];
   const std::size_t first = kernel_at(from.work_ms);
+  const Prefix& prefix = started_at(first, choice);
   const double time_before = within(prefix.time, first, from.work_ms);
   const double goal = within(prefix.collective, first, from.work_ms) + alone_ms;
   if (goal >= prefix.collective.back()) {
@@ -66,8 +85,9 @@ StepMoment OverlapTimeline::wait_for(StepMoment from, double work_ms) {
 }
 
 double OverlapTimeline::ms_to_finish(double work_ms, std::size_t choice) const {
-  const Prefix& prefix = choices_[choice];
-  return prefix.time.back() - within(prefix.time, kernel_at(work_ms), work_ms);
+  const std::size_t first = kernel_at(work_ms);
+  const Prefix& prefix = started_at(first, choice);
+  return prefix.time.back() - within(prefix.time, first, work_ms);
 }
 
 }  // namespace weir::predict

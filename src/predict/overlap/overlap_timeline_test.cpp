@@ -38,6 +38,24 @@ TEST(OverlapTimeline, KernelsWithoutTimeAreNoTrouble) {
   EXPECT_EQ(nothing.advance({0, 0}, 1, 0), (StepMoment{1, 0}));
 }
 
+TEST(OverlapTimeline, TheKernelThatRunsAtTheStartDecidesHowTheCollectiveLies) {
+  // Beside a collective that starts during the first kernel the second hardly moves; beside one that starts during
+  // the second, it runs at half speed.
+  const OverlapTimeline timeline{{2, 3}, {{{{1, 1e-6}, {1, 1}}}, {{{1, 0.5}, {1, 1}}}}, {0, 1}};
+  EXPECT_EQ(timeline.choices(), 1U);
+  EXPECT_EQ(timeline.starts(), 2U);
+  const StepMoment stood = timeline.advance({0, 1}, 5, 0);
+  EXPECT_EQ(stood.time_ms, 5);
+  EXPECT_NEAR(stood.work_ms, 2, 1e-5);
+  EXPECT_GT(stood.work_ms, 2);
+  const StepMoment went_on = timeline.advance(stood, 4, 0);
+  EXPECT_EQ(went_on.time_ms, 9);
+  EXPECT_NEAR(went_on.work_ms, 4, 1e-5);
+  EXPECT_NEAR(timeline.ms_to_finish(2.5, 0), 5, 1e-9);
+  // At the border it is the kernel that is about to run.
+  EXPECT_EQ(timeline.advance({0, 2}, 4, 0), (StepMoment{4, 4}));
+}
+
 // Kernel by kernel, without sums over prefixes.
 StepMoment slowly(const std::vector<double>& kernels, const SharedRates& rates, StepMoment at,
                   double left, double& integral) {

@@ -7,7 +7,6 @@
 namespace weir::predict {
 namespace {
 
-constexpr double kFirstHop = 14e-6;
 constexpr double kLinkHop = 1.9e-6;
 constexpr double kNetworkHop = 4.0e-6;
 // Ethernet, RoCE and InfiniBand headers, and what NCCL reaches of the rest.
@@ -28,7 +27,7 @@ double congestion(RankGroup group) {
 double ring_latency(const Fabric& fabric, RankGroup group) {
   const int between = nodes_of(fabric, group) - 1;
   const int inside = group.size - 1 - between;
-  return kFirstHop + inside * kLinkHop + between * kNetworkHop;
+  return fabric.first_hop_s + inside * kLinkHop + between * kNetworkHop;
 }
 
 double ring_bytes_s(const Fabric& fabric, RankGroup group) {
@@ -48,7 +47,7 @@ double part_elsewhere(RankGroup group) {
 Fabric usual_fabric(const GpuType& gpu, int gpus_per_node) {
   const int nics = std::max(1, gpu.nics * std::min(gpus_per_node, kUsualNode) / kUsualNode);
   return {gpus_per_node, gpu.link_gb_s * 1e9 * gpu.link_efficiency,
-          gpu.nic_gbit_s * 1e9 / 8 * kNetworkShare, nics};
+          gpu.nic_gbit_s * 1e9 / 8 * kNetworkShare, nics, gpu.latency_us * 1e-6};
 }
 
 int members_on_node(const Fabric& fabric, RankGroup group) {
@@ -82,11 +81,11 @@ double all_to_all_seconds(const Fabric& fabric, RankGroup group, double bytes) {
   if (group.size <= 1 || bytes <= 0) return 0;
   const int members = members_on_node(fabric, group);
   const double inside = bytes * (members - 1) / group.size / fabric.link_bytes_s;
-  if (members == group.size) return inside + kFirstHop;
+  if (members == group.size) return inside + fabric.first_hop_s;
   // Every GPU of the node sends what belongs to ranks on other nodes.
   const double leaving = fabric.gpus_per_node * bytes * (group.size - members) / group.size;
   const double network = leaving / (fabric.node_bytes_s() / congestion(group));
-  return std::max(inside, network) + kFirstHop + kNetworkHop;
+  return std::max(inside, network) + fabric.first_hop_s + kNetworkHop;
 }
 
 double network_transfer_seconds(const Fabric& fabric, double bytes, int senders) {

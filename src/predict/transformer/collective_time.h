@@ -18,9 +18,10 @@ namespace weir::predict {
 
 struct Fabric {
   int gpus_per_node = 8;
-  double link_bytes_s = 0;  // what a collective gets inside a node, of one GPU
-  double nic_bytes_s = 0;   // of one network card
-  int nics = 1;             // of a node
+  double link_bytes_s = 0;     // what a collective gets inside a node, of one GPU
+  double nic_bytes_s = 0;      // of one network card
+  int nics = 1;                // of a node
+  double first_hop_s = 14e-6;  // until a collective moves bytes
 
   double node_bytes_s() const { return nic_bytes_s * nics; }
 };

@@ -30,7 +30,6 @@ constexpr std::array<GpuType, 10> kGpuTypes{{
     {"H200-141G", 989, 141, 4800, 450, 0.78, 8, 400, 0.72, 0.62, 0.54, 5.0},
 }};
 
-constexpr double kShortSide = 64;  // at this size half of the rate is lost
 constexpr double kShortSequence = 512;
 constexpr double kLaunchSeconds = 5e-6;
 // Streaming kernels come to about nine tenths of the sheet (BabelStream on A100: 1.8 of 2.0 TB/s).
@@ -57,11 +56,21 @@ std::span<const GpuType> gpu_types() {
   return kGpuTypes;
 }
 
+bool is_chip_of(std::string_view name, const GpuType& type) {
+  return same_name(type.name.substr(0, type.name.find('-')), name);
+}
+
 const GpuType* find_gpu_type(std::string_view name) {
   for (const GpuType& type : kGpuTypes) {
     if (same_name(type.name, name)) return &type;
   }
-  return nullptr;
+  const GpuType* found = nullptr;
+  for (const GpuType& type : kGpuTypes) {
+    if (!is_chip_of(name, type)) continue;
+    if (found != nullptr) return nullptr;
+    found = &type;
+  }
+  return found;
 }
 
 std::string gpu_type_names() {
@@ -75,8 +84,8 @@ std::string gpu_type_names() {
 
 double gemm_seconds(const GpuType& gpu, double m, double n, double k) {
   if (m <= 0 || n <= 0 || k <= 0) return 0;
-  const double efficiency = gpu.gemm_efficiency * saturated(m, kShortSide) *
-                            saturated(n, kShortSide) * saturated(k, kShortSide);
+  const double efficiency = gpu.gemm_efficiency * saturated(m, gpu.short_side) *
+                            saturated(n, gpu.short_side) * saturated(k, gpu.short_side);
   const double computing = 2.0 * m * n * k / (gpu.tflops * 1e12 * efficiency);
   return std::max(computing, memory_seconds(gpu, 2.0 * (m * k + k * n + m * n))) + kLaunchSeconds;
 }

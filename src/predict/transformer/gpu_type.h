@@ -6,7 +6,7 @@
 // network of the usual node. How much of it is reached is a few constants of a generation, none fitted on the
 // results in docs/models/transformer.md, which has the sources:
 //   GEMM       time = max(flops / (rate e), bytes / memory bandwidth) + 5 us,
-//              e = gemm_efficiency x product over the three sides d of d / (d + 64)
+//              e = gemm_efficiency x product over the three sides d of d / (d + short_side)
 //   attention  flash: rate x efficiency x s / (s + 512), forward and backward each their own
 #pragma once
 
@@ -29,11 +29,21 @@ struct GpuType {
   double attention_forward = 0;  // fraction of the rate, long sequences
   double attention_backward = 0;
   double price_per_hour = 0;  // of one GPU, on demand, US dollars; replace it by your own
+  double latency_us = 14;     // until a collective moves bytes: NCCL's
+  double short_side = 64;     // of a matrix, at which half of the GEMM rate is lost
+  // Of the CPU, to call one operator in eager mode: what was measured beside an H200 (docs/models/kernels.md), since
+  // the CPU is not part of a GPU's sheet. 0: whatever is called takes the GPU longer.
+  double call_us = 31;
+  // By its user, not in the table: whatever its name, nobody has compared or measured it.
+  bool is_described = false;
 };
 
 std::span<const GpuType> gpu_types();
-// Nothing is found for another name; upper or lower case is the same.
+// "h200" is H200-141G, since there is no other. Nothing is found for another name, or for one that two types have
+// ("a100"); upper or lower case is the same.
 const GpuType* find_gpu_type(std::string_view name);
+// Whether "a100" may mean that type: its name up to the memory.
+bool is_chip_of(std::string_view name, const GpuType& type);
 // "A100-40G, A100-80G, ..."
 std::string gpu_type_names();
 

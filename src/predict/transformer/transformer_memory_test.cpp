@@ -111,6 +111,11 @@ RC_GTEST_PROP(TransformerMemoryProperty, NeverGrowsWithShardsOrSplit, ()) {
   more = plan;
   more.grid.head *= 2;
   RC_ASSERT(needed(more) <= before);
+  if (plan.mode == ParallelMode::isp) {
+    more = plan;
+    more.grid.context *= 2;
+    RC_ASSERT(needed(more) <= before);
+  }
   more = plan;
   more.micro_batch *= 2;
   RC_ASSERT(needed(more) >= before);

@@ -24,6 +24,8 @@ void check_grid(const TransformerModel& model, std::int64_t sequence, const Tran
   if (!is_isp) {
     expect(broken, grid.context == 1, "cp", grid.context,
            fmt::format("1 under {}", to_string(plan.mode)));
+    expect(broken, grid.window == 1, "window", grid.window,
+           fmt::format("1 under {}", to_string(plan.mode)));
     expect(broken, model.kv_heads % grid.head == 0, head, grid.head,
            fmt::format("a divisor of the {} key/value heads", model.kv_heads));
     expect(broken, model.ffn % grid.head == 0, head, grid.head,

@@ -3,20 +3,12 @@
 
 #include <algorithm>
 
+#include "predict/transformer/analytic_times.h"
+
 namespace weir::predict {
 namespace {
 
-constexpr double kInterference = 0.1;       // InternEvo's simulator
-constexpr double kBackwardAttention = 2.5;  // five GEMMs for two
-// Adam reads and writes three fp32 tensors, reads the gradient, widens it, writes 2-byte weights.
-constexpr double kOptimizerBytes = 34;
-// Unfused scores of an element: written, read and written by the softmax, dropout, read again.
-constexpr double kScoreBytes = 11;
-// FlashAttention-2 says of itself that it is about twice as fast as the first one, which InternEvo had in 2023.
-constexpr double kFirstFlash = 0.5;
-// InternEvo in 2023 kept the residual in fp32 (a norm moves 6 instead of 4 bytes, an addition 10 instead of 6) and
-// multiplied the gate separately (10 instead of 6): 32 for 20.
-constexpr double kUnfused = 1.6;
+constexpr double kInterference = 0.1;  // InternEvo's simulator
 
 struct Pass {
   double forward = 0;
@@ -30,97 +22,111 @@ struct LayerSeconds {
   Pass exchange;                   // along the sequence
   double exchange_again_plus = 0;  // what selective++ repeats of it
   double weights = 0;
+  Pass linear_calls;  // that the CPU launches
+  Pass attention_calls;
+  double tensors = 0;
+  double beyond = 0;
+
+  double calls() const {
+    return linear_calls.forward + linear_calls.backward + attention_calls.forward +
+           attention_calls.backward;
+  }
 };
 
 class LayerModel {
  public:
-  LayerModel(const TransformerTask& task, const TransformerPlan& plan)
+  LayerModel(const TransformerTask& task, const TransformerPlan& plan, const ComputeTimes& compute)
       : task_{task},
         model_{task.model},
         plan_{plan},
+        compute_{compute},
         split_{static_cast<double>(plan.split())},
         tokens_{static_cast<double>(task.sequence) * plan.micro_batch} {}
 
   LayerSeconds layer() const {
     LayerSeconds seconds;
-    seconds.linear.forward =
-        gemms() + task_.runtime.streaming * memory_seconds(task_.gpu, streamed_bytes());
-    seconds.linear.backward = 2 * seconds.linear.forward;
-    if (task_.runtime.has_flash) {
-      add_flash_attention(seconds);
-    } else {
-      add_score_attention(seconds);
-    }
+    const ComputeSeconds matrices = compute_.layer(layer_shape());
+    seconds.linear = {matrices.forward, matrices.backward};
+    add_attention(seconds);
+    add_calls(matrices, seconds);
     add_exchange(seconds);
     seconds.weights = weights();
     return seconds;
   }
 
-  // Logits, forward and backward, and the passes over them of the loss.
-  double head() const {
-    const double vocab = static_cast<double>(model_.vocab);
-    const bool is_isp = plan_.mode == ParallelMode::isp;
-    const double rows = is_isp ? tokens_ / split_ : tokens_;
-    const double columns = is_isp ? vocab : vocab / split_;
-    return 3 * gemm_seconds(task_.gpu, rows, columns, static_cast<double>(model_.hidden)) +
-           memory_seconds(task_.gpu, 16 * tokens_ * vocab / split_);
+  ComputeSeconds head() const { return compute_.head(vocabulary_shape()); }
+
+  // Beside the head where one stage has both.
+  ComputeSeconds embedding() const {
+    return plan_.stages == 1 ? compute_.embedding(vocabulary_shape()) : ComputeSeconds{};
   }
 
   double stage_elements() const {
     const double layers = static_cast<double>((model_.layers + plan_.stages - 1) / plan_.stages);
     const double vocab = (plan_.stages == 1 && !model_.has_tied_embeddings ? 2.0 : 1.0) *
                          static_cast<double>(model_.vocab_elements()) / split_;
-    const double part = plan_.mode == ParallelMode::isp ? 1 : split_;
-    return layers * static_cast<double>(model_.layer_elements()) / part + vocab;
+    return layers * static_cast<double>(model_.layer_elements()) / part() + vocab;
   }
 
   // Of ranks that hold shards of the same weights.
-  int shard_stride() const { return plan_.mode == ParallelMode::isp ? 1 : plan_.split(); }
+  int shard_stride() const { return is_isp() ? 1 : plan_.split(); }
 
  private:
-  double gemms() const {
-    const bool is_isp = plan_.mode == ParallelMode::isp;
-    const double rows = is_isp ? tokens_ / split_ : tokens_;
-    const double part = is_isp ? 1 : split_;
-    const auto hidden = static_cast<double>(model_.hidden);
-    const auto query = static_cast<double>(model_.query_width());
-    const auto kv = static_cast<double>(model_.kv_width());
-    const auto ffn = static_cast<double>(model_.ffn);
-    const double mlp_rows =
-        rows * static_cast<double>(model_.experts_per_token) / static_cast<double>(model_.experts);
-    const double in = model_.is_gated ? 2 : 1;
-    const double mlp = gemm_seconds(task_.gpu, mlp_rows, in * ffn / part, hidden) +
-                       gemm_seconds(task_.gpu, mlp_rows, hidden, ffn / part);
-    return gemm_seconds(task_.gpu, rows, (query + 2 * kv) / part, hidden) +
-           gemm_seconds(task_.gpu, rows, hidden, query / part) +
-           static_cast<double>(model_.experts) * mlp;
+  bool is_isp() const { return plan_.mode == ParallelMode::isp; }
+  // A matrix is cut into so many, or the tokens are.
+  double part() const { return is_isp() ? 1 : split_; }
+  double rows() const { return is_isp() ? tokens_ / split_ : tokens_; }
+
+  LayerShape layer_shape() const {
+    return {.rows = rows(),
+            .norm_rows = plan_.mode == ParallelMode::mtp ? tokens_ : tokens_ / split_,
+            .hidden = static_cast<double>(model_.hidden),
+            .heads = static_cast<double>(model_.heads) / part(),
+            .kv_heads = static_cast<double>(model_.kv_heads) / part(),
+            .head_dim = static_cast<double>(model_.head_dim),
+            .ffn = static_cast<double>(model_.ffn) / part(),
+            .experts = static_cast<double>(model_.experts),
+            .experts_per_token = static_cast<double>(model_.experts_per_token),
+            .is_gated = model_.is_gated};
   }
 
-  // Forward: two norms and two additions, rotary positions, the MLP's activation.
-  double streamed_bytes() const {
-    const auto hidden = static_cast<double>(model_.hidden);
-    const double whole = plan_.mode == ParallelMode::mtp ? tokens_ : tokens_ / split_;
-    const double mlp =
-        (model_.is_gated ? 6.0 : 4.0) * static_cast<double>(model_.ffn * model_.experts_per_token);
-    const double rotary =
-        model_.is_gated ? 4.0 * static_cast<double>(model_.query_width() + model_.kv_width()) : 0;
-    return whole * 20 * hidden + tokens_ / split_ * (mlp + rotary);
-  }
-
-  void add_flash_attention(LayerSeconds& seconds) const {
+  AttentionShape attention_shape() const {
     const AttentionGrid& grid = plan_.grid;
+    return {.samples = static_cast<double>(plan_.micro_batch),
+            .heads = static_cast<double>(model_.heads) / grid.head,
+            .kv_heads = std::max(1.0, static_cast<double>(model_.kv_heads) / grid.head),
+            .tokens = static_cast<double>(task_.sequence) / grid.context,
+            .head_dim = static_cast<double>(model_.head_dim),
+            .is_ring_step = grid.context > 1};
+  }
+
+  VocabularyShape vocabulary_shape() const {
+    return {.rows = rows(),
+            .samples = static_cast<double>(plan_.micro_batch),
+            .hidden = static_cast<double>(model_.hidden),
+            .vocab = static_cast<double>(model_.vocab) / part(),
+            .is_gated = model_.is_gated,
+            .is_tied = model_.has_tied_embeddings};
+  }
+
+  void add_attention(LayerSeconds& seconds) const {
+    const AttentionGrid& grid = plan_.grid;
+    const ComputeSeconds step = compute_.attention(attention_shape());
     const AttentionVolume volume = attention_volume(model_, task_.sequence, grid);
-    const double samples = plan_.micro_batch / task_.runtime.attention_rate;
-    const double block = static_cast<double>(task_.sequence) / grid.context;
-    const double step =
-        attention_forward_seconds(task_.gpu, samples * volume.flops_per_step, block);
-    const double back = attention_backward_seconds(
-        task_.gpu, kBackwardAttention * samples * volume.flops_per_step, block);
     const double kv = plan_.micro_batch * static_cast<double>(volume.kv_bytes);
-    seconds.attention.forward = ring(step, kv);
-    seconds.attention.backward = ring(back, 2 * kv);  // blocks and their gradients
-    seconds.ring_waiting.forward = seconds.attention.forward - grid.context * step;
-    seconds.ring_waiting.backward = seconds.attention.backward - grid.context * back;
+    seconds.attention.forward = ring(step.forward, kv);
+    seconds.attention.backward = ring(step.backward, 2 * kv);  // blocks and their gradients
+    seconds.ring_waiting.forward = seconds.attention.forward - grid.context * step.forward;
+    seconds.ring_waiting.backward = seconds.attention.backward - grid.context * step.backward;
+    seconds.attention_calls = {grid.context * step.forward_calls,
+                               grid.context * step.backward_calls};
+    seconds.beyond += grid.context * step.beyond;
+  }
+
+  void add_calls(const ComputeSeconds& matrices, LayerSeconds& seconds) const {
+    seconds.linear_calls = {matrices.forward_calls, matrices.backward_calls};
+    seconds.beyond += matrices.beyond;
+    seconds.tensors = matrices.tensors;
   }
 
   double ring(double step, double bytes) const {
@@ -129,21 +135,9 @@ class LayerModel {
                         outer_hop_seconds(task_.fabric, plan_.grid, bytes));
   }
 
-  // Two batched GEMMs over the whole square, and the scores through memory.
-  void add_score_attention(LayerSeconds& seconds) const {
-    const auto sequence = static_cast<double>(task_.sequence);
-    const auto head_dim = static_cast<double>(model_.head_dim);
-    const double blocks = static_cast<double>(model_.heads) / split_ * plan_.micro_batch;
-    const double scores = blocks * sequence * sequence;
-    const double products = blocks * (gemm_seconds(task_.gpu, sequence, sequence, head_dim) +
-                                      gemm_seconds(task_.gpu, sequence, head_dim, sequence));
-    seconds.attention.forward = products + memory_seconds(task_.gpu, kScoreBytes * scores);
-    seconds.attention.backward = 2 * seconds.attention.forward;
-  }
-
   void add_exchange(LayerSeconds& seconds) const {
     if (plan_.split() == 1) return;
-    if (plan_.mode == ParallelMode::isp) {
+    if (is_isp()) {
       const AttentionVolume volume = attention_volume(model_, task_.sequence, plan_.grid);
       const double query = plan_.micro_batch * static_cast<double>(volume.query_bytes);
       const double kv = plan_.micro_batch * static_cast<double>(volume.kv_bytes);
@@ -163,8 +157,7 @@ class LayerModel {
   }
 
   double weights() const {
-    const double part = plan_.mode == ParallelMode::isp ? 1 : split_;
-    const double bytes = 2 * static_cast<double>(model_.layer_elements()) / part;
+    const double bytes = 2 * static_cast<double>(model_.layer_elements()) / part();
     const RankGroup group{plan_.weight_shards, shard_stride()};
     double seconds = 2 * all_gather_seconds(task_.fabric, group, bytes) +
                      reduce_scatter_seconds(task_.fabric, group, bytes);
@@ -178,6 +171,7 @@ class LayerModel {
   const TransformerTask& task_;
   const TransformerModel& model_;
   const TransformerPlan& plan_;
+  const ComputeTimes& compute_;
   double split_;
   double tokens_;
 };
@@ -205,12 +199,14 @@ void add_gradients(const TransformerTask& task, const TransformerPlan& plan,
 }
 
 void add_update(const TransformerTask& task, const TransformerPlan& plan, const LayerModel& layers,
-                TransformerTime& time) {
+                const ComputeTimes& compute, TransformerTime& time) {
   const double elements = layers.stage_elements();
   const double weights = 2 * elements / plan.weight_shards;
   const int parts = plan.zero_degree();
   const RankGroup group{parts, layers.shard_stride() * plan.weight_shards};
-  time.update = memory_seconds(task.gpu, kOptimizerBytes * elements / plan.optimizer_shards);
+  const ComputeSeconds step = compute.update(elements / plan.optimizer_shards);
+  time.update = step.forward;
+  time.beyond += step.beyond;
   time.update += task.runtime.has_broadcast_update
                      ? parts * broadcast_seconds(task.fabric, group, weights / parts)
                      : all_gather_seconds(task.fabric, group, weights);
@@ -228,79 +224,93 @@ void add_pipeline(const TransformerTask& task, const TransformerPlan& plan, doub
   const double one = is_near
                          ? link_transfer_seconds(task.fabric, bytes)
                          : network_transfer_seconds(task.fabric, bytes, task.fabric.gpus_per_node);
-  const int count = 2 * std::min(plan.stages, plan.micro_count) + plan.micro_count - 1;
+  // Of as many as a batch of 1e9 has: more than an int holds.
+  const double count = 2.0 * std::min(plan.stages, plan.micro_count) + plan.micro_count - 1;
   time.transfers = plan.interleave * count * one;
 }
 
-}  // namespace
+// What the backward pass of a layer computes again.
+struct Repeated {
+  double linear = 0;
+  double attention = 0;
+  double exchange = 0;
+  double calls = 0;
+};
 
-RuntimeTraits modern_runtime() {
-  return {};
-}
-
-RuntimeTraits internevo_2023() {
-  return {.has_flash = true,
-          .has_broadcast_update = true,
-          .reduces_whole = true,
-          .attention_rate = kFirstFlash,
-          .streaming = kUnfused};
-}
-
-RuntimeTraits megatron_2021() {
-  return {.has_flash = false, .reduces_whole = true, .hides_gradients = false};
-}
-
-TransformerTime transformer_time(const TransformerTask& task, const TransformerPlan& plan) {
-  const LayerModel layers{task, plan};
-  const LayerSeconds layer = layers.layer();
-  const double count = static_cast<double>((task.model.layers + plan.stages - 1) / plan.stages);
-  const double micro = plan.micro_count;
-
-  double again = 0;
-  double attention_again = 0;
-  double exchange_again = 0;
-  switch (plan.recompute) {
+Repeated computed_again(const TransformerTask& task, Recompute recompute,
+                        const LayerSeconds& layer) {
+  switch (recompute) {
     case Recompute::none:
       break;
     case Recompute::selective:
-      attention_again = task.runtime.has_flash ? 0 : layer.attention.forward;
+      if (!task.runtime.has_flash)
+        return {.attention = layer.attention.forward, .calls = layer.attention_calls.forward};
       break;
     case Recompute::full:
-      again = layer.linear.forward;
-      attention_again = layer.attention.forward;
-      exchange_again = layer.exchange.forward;
-      break;
+      return {layer.linear.forward, layer.attention.forward, layer.exchange.forward,
+              layer.linear_calls.forward + layer.attention_calls.forward};
     case Recompute::plus:
-      again = layer.linear.forward;
-      exchange_again = layer.exchange_again_plus;
-      break;
+      return {.linear = layer.linear.forward,
+              .exchange = layer.exchange_again_plus,
+              .calls = layer.linear_calls.forward};
   }
+  return {};
+}
+
+TransformerTime time_with(const TransformerTask& task, const TransformerPlan& plan,
+                          const ComputeTimes& compute) {
+  const LayerModel layers{task, plan, compute};
+  const LayerSeconds layer = layers.layer();
+  const ComputeSeconds head = layers.head();
+  const ComputeSeconds embedding = layers.embedding();
+  const double count = static_cast<double>((task.model.layers + plan.stages - 1) / plan.stages);
+  const double micro = plan.micro_count;
+
+  const Repeated again = computed_again(task, plan.recompute, layer);
   const double linear = layer.linear.forward + layer.linear.backward;
   const double weights_exposed =
-      plan.hides_weights ? exposed(layer.weights, linear + again) : layer.weights;
-  const double exchange = layer.exchange.forward + layer.exchange.backward + exchange_again;
+      plan.hides_weights ? exposed(layer.weights, linear + again.linear) : layer.weights;
+  const double exchange = layer.exchange.forward + layer.exchange.backward + again.exchange;
   const double attention = layer.attention.forward + layer.attention.backward;
   const double whole_layer =
-      linear + again + weights_exposed + exchange + attention + attention_again;
+      linear + again.linear + weights_exposed + exchange + attention + again.attention;
 
   TransformerTime time;
   const double times = micro * count;
   time.linear = times * linear;
   time.attention = times * attention;
-  time.again = times * (again + attention_again);
+  time.again = times * (again.linear + again.attention);
   time.sequence = times * exchange;
   time.weights = times * weights_exposed;
   time.weights_hidden = times * std::max(0.0, layer.weights - weights_exposed);
   time.ring_waiting = times * (layer.ring_waiting.forward + layer.ring_waiting.backward);
-  time.head = micro * layers.head();
+  time.head = micro * (head.both() + embedding.both());
+  time.beyond = times * layer.beyond + micro * (head.beyond + embedding.beyond);
   add_pipeline(task, plan, count * whole_layer, time);
   const double last_backward = count * (whole_layer - layer.linear.forward -
                                         layer.attention.forward - layer.exchange.forward);
   add_gradients(task, plan, layers, last_backward, time);
-  add_update(task, plan, layers, time);
-  time.iteration = time.linear + time.attention + time.again + time.sequence + time.weights +
-                   time.head + time.bubble + time.transfers + time.gradients + time.update;
+  add_update(task, plan, layers, compute, time);
+  const double busy = time.linear + time.attention + time.again + time.sequence + time.weights +
+                      time.head + time.bubble + time.transfers + time.gradients + time.update;
+  const double calls =
+      times * (layer.calls() + again.calls) + micro * (head.calls() + embedding.calls());
+  time.cpu =
+      compute.launch_seconds(calls, count * layer.tensors + head.tensors + embedding.tensors);
+  time.iteration = std::max(busy, time.cpu);
+  time.launching = time.iteration - busy;
   return time;
+}
+
+}  // namespace
+
+std::string compute_source(const TransformerTask& task) {
+  return task.compute ? task.compute->source() : AnalyticTimes{task.gpu, task.runtime}.source();
+}
+
+TransformerTime transformer_time(const TransformerTask& task, const TransformerPlan& plan) {
+  if (task.compute) return time_with(task, plan, *task.compute);
+  return time_with(task, plan, AnalyticTimes{task.gpu, task.runtime});
 }
 
 double tokens_per_gpu_second(const TransformerTask& task, const TransformerPlan& plan,

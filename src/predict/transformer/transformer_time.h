@@ -1,35 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long one iteration takes, without any measurement: linear layers, attention and streaming operators from the
-// GPU's type, collectives by latency and bandwidth, put together as InternEvo's simulator does:
+// How long one iteration takes, without running the model: linear layers, attention and streaming operators from the
+// GPU's type or from its measured kernels, collectives by latency and bandwidth, put together as InternEvo's simulator does:
 //   layer      = max(linear, weights) + 0.1 min(linear, weights) + sequence + attention
 //                weights: two all-gathers and a reduce-scatter of the layer when weights are sharded, hidden behind the
 //                linear layers (0.1: what they disturb each other); sequence: all-to-alls, or what tensor parallelism exchanges
 //   iteration  = micro_count (layers + head) + (pp-1)/v layers + transfers between stages + gradients not hidden
-//                + updated weights to all + optimizer
-// Limits: every stage alike, no stragglers, no data loading, no host; docs/models/transformer.md has how far off it is.
+//                + updated weights to all + optimizer; or what the CPU needs to launch it, where that is known and longer
+// Limits: every stage alike, no stragglers, no data loading; docs/models/transformer.md has how far off it is.
 #pragma once
 
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "predict/transformer/compute_times.h"
+#include "predict/transformer/runtime_traits.h"
 #include "predict/transformer/transformer_memory.h"
 #include "predict/transformer/transformer_plan.h"
 
 namespace weir::predict {
-
-// How the training program works, as far as it matters for time.
-struct RuntimeTraits {
-  bool has_flash = true;  // attention without keeping scores; needed for rings
-  bool has_broadcast_update =
-      false;  // each shard's owner broadcasts it (InternEvo), instead of one all-gather
-  bool reduces_whole = false;   // gradients all-reduced even where optimizer state is sharded
-  bool hides_gradients = true;  // reduced behind the last backward pass
-  double gradient_bytes = 2;    // an element, on the wire
-  double attention_rate = 1;    // of the GPU type's flash attention
-  double streaming =
-      1;  // bytes of norms, additions and activations, times those of fused operators
-};
-RuntimeTraits modern_runtime();
-RuntimeTraits internevo_2023();
-RuntimeTraits megatron_2021();  // scores kept, gradients after the backward pass
 
 // What runs where.
 struct TransformerTask {
@@ -39,7 +29,10 @@ struct TransformerTask {
   GpuType gpu;
   Fabric fabric;
   RuntimeTraits runtime;
+  std::shared_ptr<const ComputeTimes> compute;  // for this runtime; none: from the GPU's type
 };
+// "analytic", or the model of kernels that was asked.
+std::string compute_source(const TransformerTask& task);
 
 struct
     TransformerTime {  // seconds; the first group is of one iteration on a GPU and adds up to `iteration`
@@ -53,11 +46,17 @@ struct
   double transfers = 0;  // between stages
   double gradients = 0;  // not hidden
   double update = 0;     // optimizer, and its result to all
+  double launching = 0;  // the GPU waits for the CPU
   double iteration = 0;
 
   double ring_waiting = 0;  // of attention: not computing
   double weights_hidden = 0;
   double gradients_hidden = 0;
+  double cpu = 0;     // what its launches take; 0 when not known
+  double beyond = 0;  // of computing, by kernels that do more or less than was measured
+
+  // What no other choice of shards can beat.
+  double least() const { return std::max(iteration - launching - gradients - update, cpu); }
 };
 
 // Requires: broken_rules has no objection.

@@ -29,6 +29,9 @@ TEST(GpuType, IsFoundByNameInAnyCase) {
   ASSERT_NE(find_gpu_type("a100-80g"), nullptr);
   EXPECT_EQ(find_gpu_type("a100-80g")->memory_gib, 80);
   EXPECT_EQ(find_gpu_type("B9000"), nullptr);
+  ASSERT_NE(find_gpu_type("h200"), nullptr);
+  EXPECT_EQ(find_gpu_type("h200")->name, "H200-141G");
+  EXPECT_EQ(find_gpu_type("a100"), nullptr);  // which one?
   for (const GpuType& gpu : gpu_types()) {
     EXPECT_GT(gemm_seconds(gpu, 8192, 8192, 8192), 2 * std::pow(8192, 3) / (gpu.tflops * 1e12));
     EXPECT_LT(gpu.attention_backward, gpu.attention_forward);
@@ -90,6 +93,20 @@ TEST(TransformerTime, HidesWeightsBehindLinearLayersAndPaysATenth) {
   const TransformerTime waited = transformer_time(task, plan);
   EXPECT_NEAR(hidden.weights, 0.1 * waited.weights, 1e-9);
   EXPECT_NEAR(hidden.weights_hidden, 0.9 * waited.weights, 1e-9);
+}
+
+TEST(TransformerTime, IsNeverShorterThanTheCpuNeedsToCallIt) {
+  const TransformerModel tiny = gpt_like(12, 64, 4);
+  TransformerTask task = task_on("H100-80G", tiny, 128, 1);
+  const TransformerTime usual = transformer_time(task, {});
+  EXPECT_EQ(usual.iteration, usual.cpu);
+  EXPECT_GT(usual.launching, 0.9 * usual.iteration);  // it computes next to nothing
+  task.gpu.call_us *= 2;
+  EXPECT_NEAR(transformer_time(task, {}).iteration, 2 * usual.iteration, 1e-12);
+  task.gpu.call_us = 0;
+  EXPECT_NEAR(transformer_time(task, {}).iteration, usual.iteration - usual.launching, 1e-12);
+  // Large models have other worries.
+  EXPECT_EQ(transformer_time(task_on("H100-80G", llama2_7b(), 4096, 1), {}).launching, 0);
 }
 
 TEST(TransformerTime, SelectivePlusPlusComputesEverythingButAttentionAgain) {

@@ -86,6 +86,11 @@ test('the chain of reasons has every decision in its order', () => {
   expect(steps[5].lines[0]).toContain('5 min after its deadline');
 });
 
+test('a curve from a plan is told to be none that was measured', () => {
+  const steps = reasonSteps(job({ curve: { origin: 'planned', rates: { 1: 11.2 } } }), told(), 1_500_000);
+  expect(steps[1].lines).toContain('Planned with throughput from a plan of its model, which nobody has measured: 11.2 it/s on 1 GPU.');
+});
+
 test('changes are told by what they change', () => {
   const sizes = [0, 2, 2, 2, 0, 1, 0].map((gpus, i) => ({ at_s: 1100 + i, gpus, where: i === 3 ? 'b' : 'a', reason: why('r') }));
   const titles = reasonSteps(job(), told({ plans: [], changes: sizes.slice(1) }), 0).filter(({ kind }) => kind === 'change').map(({ title }) => title);

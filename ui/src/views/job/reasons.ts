@@ -73,6 +73,7 @@ function throughputText(job: Job): string {
 export function originText(origin: NonNullable<Job['curve']>['origin']): string {
   if (origin === 'stated') return 'the throughput its file states';
   if (origin === 'assumed') return 'assumed throughput, which nobody has measured';
+  if (origin === 'planned') return 'throughput from a plan of its model, which nobody has measured';
   return `${origin} throughput`;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a folder of measured tables to a fitted model and how far it is off. `weir kernels` and the program that fits the
+// model inside weir while weir is built are the same in this.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "domain/kernel_call.h"
+#include "domain/kernel_model.h"
+#include "domain/measured_iteration.h"
+#include "domain/result.h"
+#include "predict/kernels/check_kernels.h"
+
+namespace weir::cli {
+
+struct TableFolder {
+  std::string path{};
+  std::string prefix{};  // of the names of its files
+};
+
+// Samples of a table, which must outlive this.
+struct DeviceTable {
+  DeviceSpec device{};
+  std::vector<const KernelSample*> fitting{};
+  std::vector<const KernelSample*> held_out{};
+};
+DeviceTable device_table(const DeviceSpec& device, const KernelTable& table);
+
+// None when the folder has no iterations.csv.
+Result<std::vector<MeasuredIteration>> read_iterations(const TableFolder& folder);
+
+struct FittedDevice {
+  KernelModel model{};
+  predict::OverheadDrift drift{};
+  std::map<std::string, predict::CheckedFigures> figures{};  // of what was held out
+};
+// The versions come from the folder's about.json, where there is one.
+FittedDevice fit_device(const DeviceTable& table, const std::vector<MeasuredIteration>& iterations,
+                        const predict::KernelFitOptions& how, const TableFolder& folder);
+
+}  // namespace weir::cli

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/kernels/overhead_drift.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "predict/kernels/kernel_features.h"
+#include "predict/kernels/launch_sketch.h"
+#include "predict/kernels/nonnegative_least_squares.h"
+
+namespace weir::predict {
+namespace {
+
+constexpr std::size_t kLeastTable = 500;    // rows
+constexpr std::size_t kLeastSequence = 40;  // rows that launch the same kernels
+constexpr double kUnrelated = 0.1;          // correlation of rows and their work
+constexpr double kWorthIt = 0.1;            // of the middle time, in the last row
+constexpr double kLeastKernelShare = 0.2;  // of a measured time is the kernel's, whatever the drift
+constexpr int kDriftPasses = 6;
+constexpr double kSmallMiss = 0.03;
+
+using DriftRows = std::vector<const KernelSample*>;
+
+std::string drift_key(const KernelCall& call) {
+  return std::string{to_string(call.family)} + "/" + call.op;
+}
+
+double work_size(const KernelSample& sample) {
+  const KernelWork work = kernel_work(sample.call);
+  return std::log(std::max({work.flops, work.all_bytes(), 1.0}));
+}
+
+double correlation_of_rows_and_work(const DriftRows& rows) {
+  const auto count = static_cast<double>(rows.size());
+  double row_mean = 0;
+  double work_mean = 0;
+  for (const KernelSample* sample : rows) {
+    row_mean += static_cast<double>(sample->row) / count;
+    work_mean += work_size(*sample) / count;
+  }
+  double both = 0;
+  double row_square = 0;
+  double work_square = 0;
+  for (const KernelSample* sample : rows) {
+    const double row = static_cast<double>(sample->row) - row_mean;
+    const double work = work_size(*sample) - work_mean;
+    both += row * work;
+    row_square += row * row;
+    work_square += work * work;
+  }
+  return row_square > 0 && work_square > 0 ? both / std::sqrt(row_square * work_square) : 1;
+}
+
+// Milliseconds per row of kernels that are launched alike: the coefficient of the row beside those of the work. Far
+// misses count less with each pass.
+double drift_of_sequence(const DriftRows& rows, const KernelModel& model) {
+  using Columns = std::array<double, kWorkColumns + 1>;
+  std::vector<Columns> columns;
+  columns.reserve(rows.size());
+  for (const KernelSample* sample : rows) {
+    const LaunchSketch sketch = sketch_of(sample->call, sample->launch, model.device.sms);
+    const KernelFeatures features =
+        kernel_features(sample->call, sketch,
+                        launch_size(sketch, kernel_work(sample->call), sample->launch), model);
+    Columns& one = columns.emplace_back();
+    std::copy(features.columns.begin(), features.columns.end(), one.begin());
+    one.back() = static_cast<double>(sample->row);
+  }
+  std::vector<double> fitted;
+  for (int pass = 0; pass < kDriftPasses; ++pass) {
+    NonnegativeLeastSquares squares{kWorkColumns + 1};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      double weight = 1 / rows[i]->milliseconds;
+      if (pass > 0) {
+        double sum = 0;
+        for (std::size_t c = 0; c < fitted.size(); ++c) sum += fitted[c] * columns[i][c];
+        const double ratio = std::clamp(sum / rows[i]->milliseconds, 0.1, 10.0);
+        weight /= std::sqrt(std::max(std::abs(std::log(ratio)), kSmallMiss));
+      }
+      squares.add(columns[i], rows[i]->milliseconds, weight);
+    }
+    fitted = squares.solve();
+  }
+  return fitted.back();
+}
+
+struct WeighedDrift {
+  double milliseconds = 0;
+  std::size_t rows = 0;
+};
+
+// Half of the rows are in sequences with less.
+double middle_drift(std::vector<WeighedDrift> drifts) {
+  std::sort(drifts.begin(), drifts.end(), [](const WeighedDrift& a, const WeighedDrift& b) {
+    return a.milliseconds < b.milliseconds;
+  });
+  std::size_t all = 0;
+  for (const WeighedDrift& one : drifts) all += one.rows;
+  std::size_t below = 0;
+  for (const WeighedDrift& one : drifts) {
+    below += one.rows;
+    if (2 * below >= all) return one.milliseconds;
+  }
+  return 0;
+}
+
+double middle_time(const DriftRows& rows) {
+  std::vector<double> times;
+  times.reserve(rows.size());
+  for (const KernelSample* sample : rows) times.push_back(sample->milliseconds);
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                   times.end());
+  return times[times.size() / 2];
+}
+
+// Of 0 where there is none.
+OverheadGrowth growth_of_table(const DriftRows& rows, const KernelModel& model) {
+  if (rows.size() < kLeastTable || std::abs(correlation_of_rows_and_work(rows)) > kUnrelated)
+    return {};
+  std::map<std::string, DriftRows> sequences;
+  OverheadGrowth growth;
+  for (const KernelSample* sample : rows) {
+    sequences[sample->call.dtype + " " + sample->call.variant + " " + sample->launch.algorithm]
+        .push_back(sample);
+    growth.last_row = std::max(growth.last_row, sample->row);
+  }
+  std::vector<WeighedDrift> drifts;
+  for (const auto& [key, alike] : sequences)
+    if (alike.size() >= kLeastSequence)
+      drifts.push_back({drift_of_sequence(alike, model), alike.size()});
+  growth.milliseconds_per_row = middle_drift(std::move(drifts));
+  return growth.last_milliseconds() > kWorthIt * middle_time(rows) ? growth : OverheadGrowth{};
+}
+
+}  // namespace
+
+double OverheadDrift::milliseconds(const KernelSample& sample) const {
+  if (growth.empty()) return 0;
+  const auto at = growth.find(drift_key(sample.call));
+  if (at == growth.end()) return 0;
+  return at->second.milliseconds_per_row * static_cast<double>(sample.row);
+}
+
+double OverheadDrift::kernel_milliseconds(const KernelSample& sample) const {
+  return std::max(sample.milliseconds - milliseconds(sample),
+                  kLeastKernelShare * sample.milliseconds);
+}
+
+OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
+                                  const DeviceSpec& device) {
+  KernelModel model;
+  model.device = device;
+  std::map<std::string, DriftRows> tables;
+  for (const KernelSample* sample : samples) tables[drift_key(sample->call)].push_back(sample);
+  OverheadDrift found;
+  for (const auto& [key, rows] : tables) {
+    const OverheadGrowth growth = growth_of_table(rows, model);
+    if (growth.milliseconds_per_row > 0) found.growth[key] = growth;
+  }
+  return found;
+}
+
+KernelsAlone kernels_alone(std::span<const KernelSample* const> samples, const DeviceSpec& device,
+                           bool looks_for_drift) {
+  KernelsAlone alone;
+  if (looks_for_drift) alone.drift = find_overhead_drift(samples, device);
+  alone.samples.reserve(samples.size());
+  alone.pointers.reserve(samples.size());
+  for (const KernelSample* sample : samples) {
+    KernelSample& one = alone.samples.emplace_back(*sample);
+    one.milliseconds = alone.drift.kernel_milliseconds(*sample);
+    alone.pointers.push_back(&one);
+  }
+  return alone;
+}
+
+}  // namespace weir::predict

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A time that was taken around one eager call holds what the CPU needs before the first kernel starts. In the public
+// convolution tables that grows from row to row, up to 0.8 ms in the last ones, as if every call had to search all
+// calls before it; kernels there take 1 to 3 ms. Where rows stand in an order that has nothing to do with their work,
+// their number is one more column of the least squares, and its coefficient that growth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "domain/kernel_call.h"
+#include "domain/kernel_model.h"
+
+namespace weir::predict {
+
+struct OverheadGrowth {
+  double milliseconds_per_row = 0;
+  std::int64_t last_row = 0;
+
+  double last_milliseconds() const { return milliseconds_per_row * static_cast<double>(last_row); }
+};
+
+struct OverheadDrift {
+  std::map<std::string, OverheadGrowth> growth{};  // by "family/op"; not there: none found
+
+  double milliseconds(const KernelSample& sample) const;
+  // What is left of the measured time, at least a fifth of it.
+  double kernel_milliseconds(const KernelSample& sample) const;
+};
+
+OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
+                                  const DeviceSpec& device);
+
+// Samples with their drift taken out, and the pointers that a fit takes.
+struct KernelsAlone {
+  OverheadDrift drift{};
+  std::vector<KernelSample> samples{};
+  std::vector<const KernelSample*> pointers{};
+
+  KernelsAlone() = default;
+  KernelsAlone(KernelsAlone&&) = default;  // the samples stay where they are
+  KernelsAlone& operator=(KernelsAlone&&) = default;
+  KernelsAlone(const KernelsAlone&) = delete;
+  KernelsAlone& operator=(const KernelsAlone&) = delete;
+};
+// Without `looks_for_drift`, as they are.
+KernelsAlone kernels_alone(std::span<const KernelSample* const> samples, const DeviceSpec& device,
+                           bool looks_for_drift = true);
+
+}  // namespace weir::predict

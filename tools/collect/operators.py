@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators of one training iteration, on any machine with PyTorch: nothing is computed and no GPU is needed.
+
+The network is built from fake tensors, which have a shape, a type and a device but no numbers, on a GPU that need not be there. Forward,
+backward and optimizer then run as they would, and what reaches the GPU's libraries is written down. PyTorch's own engine for gradients
+asks the GPU's driver, so the graph is walked here instead.
+
+trace(make, batch, torch) returns what ops.json holds; src/formats/traced_training_json.h describes the file.
+"""
+import contextlib
+import gzip
+import importlib.util
+import json
+import os
+import re
+import sys
+
+import models
+
+FORMAT, VERSION = "weir-ops", 1
+PHASES = ("forward", "backward", "optimizer")
+TYPES = {"torch.float32": "fp32", "torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float64": "fp64", "torch.int64": "int64",
+         "torch.int32": "int32", "torch.int16": "int16", "torch.int8": "int8", "torch.uint8": "uint8", "torch.bool": "bool"}
+# Launch nothing: only a name, memory, or a question.
+SILENT = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "_reshape_alias", "lift_fresh", "detach",
+          "as_strided_", "_local_scalar_dense", "device", "is_pinned", "sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "_version"}
+CONVOLUTIONS = ("aten::convolution", "aten::convolution_backward")
+LEAST_TORCH = (2, 4)
+MOST_CUDNN_HEAD, MOST_FLASH_HEAD = 128, 256
+GPU = "cuda"
+
+
+class Mistake(Exception):
+    """What the user can put right."""
+
+
+# ---- what is written down ----
+
+def tensor_entry(tensor):
+    entry = {"dtype": TYPES.get(str(tensor.dtype), str(tensor.dtype).removeprefix("torch.")), "shape": [int(size) for size in tensor.shape]}
+    if not tensor.is_contiguous():
+        entry["strides"] = [int(stride) for stride in tensor.stride()]
+    return entry
+
+
+def tensors_of(torch, value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [one for part in value for one in tensors_of(torch, part)]
+    return []
+
+
+def plain(value):
+    """Whole numbers and lists of them; nothing else changes how long a kernel takes."""
+    if isinstance(value, (bool, int)):
+        return int(value)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(one, (bool, int)) for one in value):
+        return [int(one) for one in value]
+    return None
+
+
+def named_arguments(func, args, kwargs):
+    return {spec.name: value for spec, value in zip(func._schema.arguments, args)} | kwargs
+
+
+class Notes:
+    """Operators in the order of their first call; equal calls of a phase are one entry."""
+
+    def __init__(self, torch):
+        self._torch, self._entries, self.phase, self.is_on = torch, {}, PHASES[0], False
+
+    def add(self, func, args, kwargs, result):
+        name = func._schema.name
+        if not self.is_on or not name.startswith("aten::") or name.removeprefix("aten::") in SILENT or func.is_view:
+            return
+        named = named_arguments(func, args, kwargs)
+        # Of an optimizer's lists, all of one length, the first says it all.
+        lists = [value for value in named.values() if isinstance(value, (list, tuple)) and tensors_of(self._torch, value)]
+        inputs = tensors_of(self._torch, lists[0]) if len(lists) > 1 else tensors_of(self._torch, list(named.values()))
+        outputs = [] if len(lists) > 1 else tensors_of(self._torch, result)
+        entry = {"phase": self.phase, "op": name, "count": 0, "in": [tensor_entry(one) for one in inputs],
+                 "out": [tensor_entry(one) for one in outputs]}
+        arguments = {key: plain(value) for key, value in named.items() if plain(value) is not None}
+        if arguments:
+            entry["args"] = arguments
+        self._entries.setdefault(json.dumps(entry), entry)["count"] += 1
+
+    def entries(self):
+        return list(self._entries.values())
+
+
+def laid_as_inputs(torch, args, result):
+    """Where an operand has its channels last, cuDNN's results have too; fake convolutions do not know cuDNN."""
+    from torch._prims_common import suggest_memory_format
+    if all(suggest_memory_format(one) == torch.contiguous_format for one in tensors_of(torch, args) if one.dim() == 4):
+        return result
+
+    def laid(value):
+        return value.to(memory_format=torch.channels_last) if isinstance(value, torch.Tensor) and value.dim() == 4 else value
+    return tuple(laid(one) for one in result) if isinstance(result, tuple) else laid(result)
+
+
+def recorder(torch, notes):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Recorder(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            if getattr(func, "_schema", None) is not None and func._schema.name in CONVOLUTIONS:
+                result = laid_as_inputs(torch, args, result)
+            if hasattr(func, "_schema"):
+                notes.add(func, args, kwargs or {}, result)
+            return result
+    return Recorder()
+
+
+# ---- a GPU that is not there ----
+
+@contextlib.contextmanager
+def movable_modules(torch):
+    """Module.to() for fake tensors: each parameter is replaced, once even where two modules share it."""
+    before, moved = torch.nn.Module._apply, {}
+
+    def replaced(tensor, make):
+        if id(tensor) not in moved:
+            moved[id(tensor)] = (make(tensor), tensor)  # keeps the old one, and so its id
+        return moved[id(tensor)][0]
+
+    def apply(self, function, recurse=True):
+        for child in self.children() if recurse else ():
+            child._apply(function)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                self._parameters[name] = replaced(
+                    parameter, lambda one: torch.nn.Parameter(function(one.detach()), one.requires_grad))
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = replaced(buffer, function)
+        return self
+
+    torch.nn.Module._apply = apply
+    try:
+        yield
+    finally:
+        torch.nn.Module._apply = before
+
+
+@contextlib.contextmanager
+def gpu_autocast(torch):
+    """torch.autocast("cuda") turns itself off where there is no GPU."""
+    before = torch.is_autocast_enabled(GPU), torch.get_autocast_dtype(GPU)
+    torch.set_autocast_enabled(GPU, True)
+    torch.set_autocast_dtype(GPU, torch.bfloat16)
+    torch.autocast_increment_nesting()
+    try:
+        yield
+    finally:
+        if torch.autocast_decrement_nesting() == 0:
+            torch.clear_autocast_cache()
+        torch.set_autocast_enabled(GPU, before[0])
+        torch.set_autocast_dtype(GPU, before[1])
+
+
+@contextlib.contextmanager
+def chosen_attention(torch):
+    """PyTorch asks the GPU which attention it can run; here the order of a Hopper GPU is taken: cuDNN, flash, plain products."""
+    from torch.overrides import TorchFunctionMode
+    aten, functional = torch.ops.aten, torch.nn.functional
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        query, key, value = (one.to(torch.bfloat16) if torch.is_autocast_enabled(GPU) else one for one in (query, key, value))
+        size = query.shape[-1]
+        is_half = query.dtype in (torch.bfloat16, torch.float16)
+        if is_half and size % 8 == 0 and size <= MOST_CUDNN_HEAD and query.dim() == 4:
+            return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, True, dropout_p, is_causal, scale=scale)[0]
+        if is_half and size % 8 == 0 and size <= MOST_FLASH_HEAD and query.dim() == 4 and attn_mask is None:
+            return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, scale=scale)[0]
+        return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
+
+    before = functional.scaled_dot_product_attention
+
+    class Chooser(TorchFunctionMode):
+        """For who has the function under another name."""
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return (attention if func is before else func)(*args, **(kwargs or {}))
+
+    functional.scaled_dot_product_attention = attention
+    try:
+        with Chooser():
+            yield
+    finally:
+        functional.scaled_dot_product_attention = before
+
+
+# ---- gradients ----
+
+class Gradients:
+    """Walks the graph backward as PyTorch's engine does: the latest first, sums where paths meet, in the type and shape that a node takes."""
+
+    def __init__(self, torch):
+        self._torch = torch
+
+    def run(self, loss):
+        torch = self._torch
+        waiting, missing = {loss.grad_fn: {0: torch.ones_like(loss)}}, self._edges(loss.grad_fn)
+        ready = [loss.grad_fn]
+        while ready:
+            ready.sort(key=lambda node: node._sequence_nr())
+            node = ready.pop()
+            self._go_on(node, self._call(node, waiting.pop(node, {})), waiting, missing, ready)
+
+    def _edges(self, root):
+        """How many edges lead to each node."""
+        counts, seen, left = {}, {root}, [root]
+        while left:
+            for node, _ in left.pop().next_functions:
+                if node is None:
+                    continue
+                counts[node] = counts.get(node, 0) + 1
+                if node not in seen:
+                    seen.add(node)
+                    left.append(node)
+        return counts
+
+    def _call(self, node, gradients):
+        if not gradients:
+            return (None,) * len(node.next_functions)  # nothing came: nothing goes on
+        if hasattr(node, "variable"):
+            self._accumulate(node.variable, gradients[0])
+            return ()
+        count = max(len(getattr(node, "_input_metadata", ())), 1 + max(gradients))
+        given = [gradients.get(index) for index in range(count)]
+        result = node(*given) if callable(node) else node.apply(*given)
+        return result if isinstance(result, tuple) else (result,)
+
+    def _accumulate(self, variable, gradient):
+        """A gradient becomes .grad as it is, if it lies as the parameter does."""
+        if variable.grad is not None:
+            variable.grad.add_(gradient)
+        elif gradient.stride() == variable.stride():
+            variable.grad = gradient.detach()
+        else:
+            variable.grad = self._torch.empty_like(variable).copy_(gradient)
+
+    def _go_on(self, node, results, waiting, missing, ready):
+        for index, (following, place) in enumerate(node.next_functions):
+            if following is None:
+                continue
+            gradient = results[index] if index < len(results) else None
+            if gradient is not None:
+                gathered = waiting.setdefault(following, {})
+                gradient = self._as_taken(gradient, following, place)
+                gathered[place] = self._sum(gathered[place], gradient) if place in gathered else gradient
+            missing[following] -= 1
+            if missing[following] == 0:
+                ready.append(following)
+
+    def _as_taken(self, gradient, node, place):
+        taken = node.variable if hasattr(node, "variable") else node._input_metadata[place]
+        if tuple(gradient.shape) != tuple(taken.shape):
+            gradient = gradient.sum_to_size(tuple(taken.shape))
+        return gradient if gradient.dtype == taken.dtype else gradient.to(taken.dtype)
+
+    def _sum(self, first, second):
+        # Into the first where nothing else lies in its memory twice.
+        return first.add_(second) if 0 not in first.stride() else first + second
+
+
+# ---- one iteration ----
+
+def check_torch(torch):
+    if tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2]) < LEAST_TORCH:
+        raise Mistake(f"PyTorch is {torch.__version__}, expected {LEAST_TORCH[0]}.{LEAST_TORCH[1]} or newer")
+
+
+def step(module, inputs, optimizer, notes, torch):
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+    notes.phase = "forward"
+    try:
+        with gpu_autocast(torch):
+            loss = module(*inputs)
+    except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        raise Mistake(f"the network looks at its own numbers ({error.func}): what it does then cannot be told without running it")
+    if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or loss.grad_fn is None:
+        raise Mistake("the module must return its loss, one number that depends on the parameters")
+    notes.phase = "backward"
+    with torch.no_grad():
+        Gradients(torch).run(loss)
+    notes.phase = "optimizer"
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def trace(make, batch, torch, learning_rate=1e-5):
+    """make() returns a module and batch_of(n): the inputs of n samples for the module, which returns the loss."""
+    check_torch(torch)
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    notes = Notes(torch)
+    with FakeTensorMode(allow_non_fake_inputs=True), movable_modules(torch), torch.device(GPU):
+        module, batch_of = make()
+        module.to(GPU)
+        inputs = batch_of(batch)
+        optimizer = torch.optim.AdamW(module.parameters(), lr=learning_rate, fused=True)
+        with recorder(torch, notes), chosen_attention(torch):
+            for notes.is_on in (False, True):  # the first step makes the optimizer's state
+                step(module, inputs, optimizer, notes, torch)
+        parameters = [one for one in module.parameters() if one.requires_grad]
+    return {"batch": batch, "torch": torch.__version__, "parameters": sum(one.numel() for one in parameters), "tensors": len(parameters),
+            "ops": notes.entries()}
+
+
+# ---- which network ----
+
+def image_classifier(module, torch, side, channels_last):
+    """A module that takes images and returns a number for each class, and its inputs."""
+    functional = torch.nn.functional
+
+    class Classifier(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = module
+
+        def forward(self, images, labels):
+            return functional.cross_entropy(self.body(images), labels)
+
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+
+    def batch_of(n):
+        return torch.randn(n, 3, side, side).to(memory_format=layout), torch.zeros(n, dtype=torch.int64)
+    return Classifier().to(memory_format=layout), batch_of
+
+
+def imported(place):
+    """A module of the user's folder comes first, also where one of the collector has its name."""
+    file = os.path.join(os.getcwd(), *place.split(".")) + ".py"
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    if not os.path.exists(file) or os.path.realpath(getattr(sys.modules.get(place), "__file__", None) or file) == os.path.realpath(file):
+        return importlib.import_module(place)
+    spec = importlib.util.spec_from_file_location("traced_" + place.replace(".", "_"), file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def named_function(name):
+    place, _, attribute = name.partition(":")
+    try:
+        return getattr(imported(place), attribute)
+    except ImportError as error:
+        raise Mistake(f"--model is \"{name}\": {error}")
+    except AttributeError:
+        raise Mistake(f"--model is \"{name}\", but {place} has no {attribute}")
+
+
+def maker(name, torch, side=224, channels_last=True):
+    """What trace() takes, for one of models.PLANS or "package.module:function"."""
+    if name in models.PLANS:
+        return lambda: models.make(models.PLANS[name], torch, GPU)
+    if ":" not in name:
+        raise Mistake(f"--model is \"{name}\", expected package.module:function or one of {', '.join(models.PLANS)}")
+    function = named_function(name)
+
+    def make():
+        made = function()
+        if isinstance(made, torch.nn.Module):
+            return image_classifier(made, torch, side, channels_last)
+        if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], torch.nn.Module) and callable(made[1]):
+            return made
+        raise Mistake(f"{name} returns {type(made).__name__}, expected a module that takes images, or a module and batch_of")
+    return make
+
+
+def text_of(name, traced):
+    """JSON, an operator in a line."""
+    head = {"format": FORMAT, "version": VERSION, "model": name, **{key: value for key, value in traced.items() if key != "ops"}}
+    lines = ",\n  ".join(json.dumps(entry) for entry in traced["ops"])
+    return json.dumps(head)[:-1] + ",\n \"ops\": [\n  " + lines + "]}\n"
+
+
+def write(path, name, traced):
+    """The whole file or none; gzip where the name ends so."""
+    data = text_of(name, traced).encode()
+    with open(path + ".part", "wb") as file:
+        file.write(gzip.compress(data, mtime=0) if path.endswith(".gz") else data)
+    os.replace(path + ".part", path)
