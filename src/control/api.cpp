@@ -157,9 +157,10 @@ Api::Api(ApiOptions options, LiveLoop& loop, Store& store, Engine* engine, Metri
       engine_{engine},
       metrics_{metrics},
       tokens_{std::move(tokens)},
-      reader_{std::move(reader)},
+      reading_{std::make_shared<Reading>()},
       hub_{std::make_shared<EventHub>(std::move(hub_reader), loop.log_end())},
       story_reader_{std::move(story_reader)} {
+  reading_->reader = std::move(reader);
   // The loop may be in the callback when the API goes.
   loop_.on_commit([hub = hub_](LogPosition end) { hub->advance(end); });
 }
@@ -261,8 +262,8 @@ void Api::health(Request, Responder responder) {
 
 void Api::metrics(Request, Responder responder) {
   {
-    const std::lock_guard lock{reading_};
-    if (const auto counts = reader_->count_by_phase()) {
+    const std::lock_guard lock{reading_->mutex};
+    if (const auto counts = reading_->reader->count_by_phase()) {
       for (const ShownPhase phase : kAllPhases) {
         const std::string name{to_string(phase)};
         const auto count = counts->find(name);
@@ -358,8 +359,8 @@ void Api::jobs(Request request, Responder responder) {
   if (query.is_refused(responder)) return;
   if (wanted.newest_first && wanted.after == 0)
     wanted.after = std::numeric_limits<std::int64_t>::max();
-  const std::lock_guard lock{reading_};
-  const auto page = reader_->jobs(wanted);
+  const std::lock_guard lock{reading_->mutex};
+  const auto page = reading_->reader->jobs(wanted);
   if (!page) return responder.send(store_trouble(page.error()));
   std::string body = "{\"jobs\":[";
   for (const std::string& view : page->views) {
@@ -374,10 +375,10 @@ void Api::jobs(Request request, Responder responder) {
 
 std::optional<JobId> Api::find_job(const Request& request, Responder& responder) {
   const std::string_view text = request.parameter("job");
-  const std::lock_guard lock{reading_};
+  const std::lock_guard lock{reading_->mutex};
   if (const auto number = whole_number(text); number && *number > 0) {
     const JobId id{static_cast<std::uint64_t>(*number)};
-    const auto view = reader_->job_view(id);
+    const auto view = reading_->reader->job_view(id);
     if (!view) {
       responder.send(store_trouble(view.error()));
       return std::nullopt;
@@ -396,23 +397,24 @@ std::optional<JobId> Api::find_job(const Request& request, Responder& responder)
   return std::nullopt;
 }
 
-void Api::send_job(JobId job, Responder responder) {
-  const std::lock_guard lock{reading_};
-  const auto view = reader_->job_view(job);
+void Api::send_job(Reading& reading, JobId job, Responder responder) {
+  const std::lock_guard lock{reading.mutex};
+  const auto view = reading.reader->job_view(job);
   if (!view) return responder.send(store_trouble(view.error()));
   if (!*view) return responder.send(problem(404, "", "the job is gone"));
   responder.send(json_response(200, **view));
 }
 
 void Api::job(Request request, Responder responder) {
-  if (const auto job = find_job(request, responder)) send_job(*job, std::move(responder));
+  if (const auto job = find_job(request, responder))
+    send_job(*reading_, *job, std::move(responder));
 }
 
 void Api::document(Request request, Responder responder) {
   const auto job = find_own_job(request, responder);
   if (!job) return;
-  const std::lock_guard lock{reading_};
-  const auto document = reader_->job_document(*job);
+  const std::lock_guard lock{reading_->mutex};
+  const auto document = reading_->reader->job_document(*job);
   if (!document) return responder.send(store_trouble(document.error()));
   if (!*document) return responder.send(problem(404, "", "the job is gone"));
   responder.send(json_response(200, **document));
@@ -423,17 +425,17 @@ void Api::cancel(Request request, Responder responder) {
   const auto job = find_own_job(request, responder);
   if (!job) return;
   auto shared = std::make_shared<Responder>(std::move(responder));
-  loop_.cancel(*job, [this, shared, job = *job](const CancelAnswer& answer) {
+  loop_.cancel(*job, [reading = reading_, shared, job = *job](const CancelAnswer& answer) {
     if (answer.is_unavailable) return shared->send(unavailable(answer.detail));
-    send_job(job, std::move(*shared));
+    send_job(*reading, job, std::move(*shared));
   });
 }
 
 void Api::records(Request request, Responder responder) {
   const auto job = find_job(request, responder);
   if (!job) return;
-  const std::lock_guard lock{reading_};
-  auto lines = records_of(*reader_, *job);
+  const std::lock_guard lock{reading_->mutex};
+  auto lines = records_of(*reading_->reader, *job);
   if (!lines) return responder.send(store_trouble(lines.error()));
   responder.send({200, "application/x-ndjson", std::move(*lines), {}});
 }
@@ -538,9 +540,9 @@ void Api::dry_run(Request request, Responder responder) {
 
 void Api::nodes(Request, Responder responder) {
   auto shared = std::make_shared<Responder>(std::move(responder));
-  loop_.nodes([this, shared](const std::vector<NodeUse>& nodes) {
+  loop_.nodes([&loop = loop_, shared](const std::vector<NodeUse>& nodes) {
     // A cluster has nodes.
-    if (nodes.empty() && !loop_.is_observing())
+    if (nodes.empty() && !loop.is_observing())
       return shared->send(unavailable("the server is stopping, or cannot write its store"));
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const NodeUse& node : nodes) {

@@ -68,6 +68,13 @@ class Api {
   using Request = transport::HttpRequest;
   using Responder = transport::Responder;
 
+  // What requests read the store with, one at a time. Callbacks of the loop hold this and not the API, which may be
+  // gone when they run.
+  struct Reading {
+    std::mutex mutex;
+    std::unique_ptr<StoreReader> reader;
+  };
+
   Api(ApiOptions options, LiveLoop& loop, Store& store, Engine* engine, Metrics& metrics,
       std::unique_ptr<StoreReader> reader, std::unique_ptr<StoreReader> hub_reader,
       std::unique_ptr<StoreReader> story_reader, std::unique_ptr<AccessTokens> tokens);
@@ -114,7 +121,7 @@ class Api {
   long seconds_to_wait(const AccessCaller& caller) const;
   // The latest job of that name and of the caller's tenant.
   Result<std::optional<JobId>> own_job_named(const Request& request, std::string_view name);
-  void send_job(JobId job, Responder responder);
+  static void send_job(Reading& reading, JobId job, Responder responder);
   // The log's header, and the job's records, a line each.
   Result<std::string> records_of(StoreReader& reader, JobId job);
   transport::HttpResponse tell_story(JobId job);
@@ -127,8 +134,7 @@ class Api {
   std::unique_ptr<AccessTokens> tokens_;
   mutable std::mutex counting_;
   mutable std::map<std::string, transport::TokenBucket> rates_;  // by tenant, or a viewer's token
-  std::mutex reading_;
-  std::unique_ptr<StoreReader> reader_;
+  std::shared_ptr<Reading> reading_;
   std::shared_ptr<EventHub> hub_;
   std::unique_ptr<StoreReader> story_reader_;  // of the thread below: long stories hold up nobody
   WorkerThread stories_;                       // last: it uses the rest

@@ -208,7 +208,7 @@ Result<std::optional<JobId>> Api::own_job_named(const Request& request, std::str
     query.newest_first = true;
     query.after = std::numeric_limits<std::int64_t>::max();
     query.limit = 1000;
-    const auto page = reader_->jobs(query);
+    const auto page = reading_->reader->jobs(query);
     if (!page) return tl::unexpected<Error>(page.error());
     for (const std::string& view : page->views) {
       const auto json = nlohmann::json::parse(view, nullptr, false);
@@ -216,7 +216,7 @@ Result<std::optional<JobId>> Api::own_job_named(const Request& request, std::str
         return JobId{json.value("id", std::uint64_t{0})};
     }
   }
-  return reader_->job_named(name);
+  return reading_->reader->job_named(name);
 }
 
 std::optional<JobId> Api::find_own_job(const Request& request, Responder& responder) {
@@ -226,8 +226,8 @@ std::optional<JobId> Api::find_own_job(const Request& request, Responder& respon
   if (caller != nullptr && caller->tenant().empty()) return job;
   std::string tenant;
   {
-    const std::lock_guard lock{reading_};
-    const auto view = reader_->job_view(*job);
+    const std::lock_guard lock{reading_->mutex};
+    const auto view = reading_->reader->job_view(*job);
     if (!view || !*view) {
       responder.send(view ? problem(404, "", "the job is gone") : store_trouble(view.error()));
       return std::nullopt;

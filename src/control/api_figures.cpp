@@ -78,34 +78,35 @@ std::string progress_json(const std::vector<ProgressPoint>& points) {
 
 void Api::overview(Request, Responder responder) {
   auto shared = std::make_shared<Responder>(std::move(responder));
-  loop_.overview([this, shared](const std::optional<Overview>& shown) {
-    if (!shown)
-      return shared->send(unavailable("the server is stopping, or cannot write its store"));
-    const ClusterFigures& figures = shown->figures;
-    nlohmann::ordered_json json;
-    json["at"] = seconds_of(shown->at);
-    json["version"] = options_.version;
-    json["policy"] = loop_.policy();
-    json["mode"] = loop_.is_observing() ? "observe" : "schedule";
-    if (const Health health = loop_.health(); !health.detail.empty())
-      json["trouble"] = health.detail;
-    json["gpus"] = shown->gpus;
-    json["gpus_up"] = std::llround(figures.gpus_up);
-    json["gpus_in_use"] = std::llround(figures.gpus_in_use);
-    json["gpus_fragmented"] = formats::thousandths(figures.gpus_fragmented);
-    json["nodes"] = shown->nodes;
-    for (const ShownPhase phase : kAllPhases) {
-      const std::string name{to_string(phase)};
-      const auto count = shown->phases.find(name);
-      json["phases"][name] = count == shown->phases.end() ? 0 : count->second;
-    }
-    json["promises"] = {{"open", std::llround(figures.open)},
-                        {"at_risk", std::llround(figures.at_risk)},
-                        {"kept", figures.promises.kept},
-                        {"broken", figures.promises.broken},
-                        {"refused", figures.promises.refused}};
-    shared->send(json_response(200, json.dump()));
-  });
+  loop_.overview(
+      [&loop = loop_, version = options_.version, shared](const std::optional<Overview>& shown) {
+        if (!shown)
+          return shared->send(unavailable("the server is stopping, or cannot write its store"));
+        const ClusterFigures& figures = shown->figures;
+        nlohmann::ordered_json json;
+        json["at"] = seconds_of(shown->at);
+        json["version"] = version;
+        json["policy"] = loop.policy();
+        json["mode"] = loop.is_observing() ? "observe" : "schedule";
+        if (const Health health = loop.health(); !health.detail.empty())
+          json["trouble"] = health.detail;
+        json["gpus"] = shown->gpus;
+        json["gpus_up"] = std::llround(figures.gpus_up);
+        json["gpus_in_use"] = std::llround(figures.gpus_in_use);
+        json["gpus_fragmented"] = formats::thousandths(figures.gpus_fragmented);
+        json["nodes"] = shown->nodes;
+        for (const ShownPhase phase : kAllPhases) {
+          const std::string name{to_string(phase)};
+          const auto count = shown->phases.find(name);
+          json["phases"][name] = count == shown->phases.end() ? 0 : count->second;
+        }
+        json["promises"] = {{"open", std::llround(figures.open)},
+                            {"at_risk", std::llround(figures.at_risk)},
+                            {"kept", figures.promises.kept},
+                            {"broken", figures.promises.broken},
+                            {"refused", figures.promises.refused}};
+        shared->send(json_response(200, json.dump()));
+      });
 }
 
 void Api::history(Request request, Responder responder) {
@@ -115,8 +116,8 @@ void Api::history(Request request, Responder responder) {
   const std::int64_t step = history_step_for(seconds);
   const Time now = loop_.wall_time();
   const std::int64_t from = beginning_of_step(now - std::chrono::seconds{seconds}, step);
-  const std::lock_guard lock{reading_};
-  const auto rows = reader_->history(step, from, beginning_of_step(now, 1));
+  const std::lock_guard lock{reading_->mutex};
+  const auto rows = reading_->reader->history(step, from, beginning_of_step(now, 1));
   if (!rows) return responder.send(store_trouble(rows.error()));
   responder.send(json_response(200, history_json(step, *rows)));
 }
@@ -124,8 +125,8 @@ void Api::history(Request request, Responder responder) {
 void Api::progress(Request request, Responder responder) {
   const auto job = find_job(request, responder);
   if (!job) return;
-  const std::lock_guard lock{reading_};
-  const auto points = reader_->progress(*job);
+  const std::lock_guard lock{reading_->mutex};
+  const auto points = reading_->reader->progress(*job);
   if (!points) return responder.send(store_trouble(points.error()));
   responder.send(json_response(200, progress_json(*points)));
 }

@@ -38,8 +38,8 @@ void Api::counterfactuals(Request request, Responder responder) {
   if (!job) return;
   std::string text;
   {
-    const std::lock_guard lock{reading_};
-    const auto document = reader_->job_document(*job);
+    const std::lock_guard lock{reading_->mutex};
+    const auto document = reading_->reader->job_document(*job);
     if (!document) return responder.send(store_trouble(document.error()));
     if (!*document) return responder.send(problem(404, "", "the job is gone"));
     text = **document;

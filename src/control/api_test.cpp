@@ -335,6 +335,30 @@ TEST_F(ApiTest, MayGoBeforeTheController) {
   EXPECT_EQ(rig_.jobs(), 100u);
 }
 
+TEST_F(ApiTest, WhoAskedBeforeItWentIsAnswered) {
+  EXPECT_EQ(ask(request("POST", {"v1", "jobs"}, kJob)).status, 201);
+  for (int i = 0; i < 20; ++i) {
+    // The loop is busy: the API is gone before it comes to what is asked here.
+    for (int job = 0; job < 5; ++job)
+      rig_.controller().submit(testing::submission_of(kJob), [](const auto&) {});
+    std::vector<std::shared_ptr<testing::AnswerSink>> answers;
+    for (HttpRequest asked :
+         {request("POST", {"v1", "jobs", "1", "cancel"}), request("GET", {"v1", "nodes"}),
+          request("GET", {"v1", "overview"}), request("GET", {"v1", "tenants"}),
+          request("POST", {"v1", "dry-run"}, kJob)}) {
+      asked.caller = testing::caller(Role::operator_);
+      const auto match = router_.match(asked);
+      ASSERT_NE(match.handler, nullptr);
+      answers.push_back(std::make_shared<testing::AnswerSink>());
+      (*match.handler)(std::move(asked), transport::Responder{answers.back()});
+    }
+    router_ = {};
+    api_.reset();
+    for (const auto& answer : answers) EXPECT_EQ(answer->get().status, 200);
+    make();
+  }
+}
+
 TEST_F(ApiTest, ABackupNamesOneFile) {
   const auto status = [&](const std::string& body) {
     return ask(request("POST", {"v1", "backup"}, body)).status;
