@@ -109,14 +109,14 @@ coverage: deps-coverage build/coverage/build.ninja
 headers: deps-build build/dev/build.ninja
 	@cmake --build --preset dev -j $(JOBS) --target all_verify_interface_header_sets
 
-nightly: deps deps-torch
+nightly: deps deps-torch deps-parsers
 	@tools/nightly.sh
 
 deps:
 	@tools/install_deps.sh all
 	@tools/install_page_deps.sh
 
-.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch deps-kubernetes
+.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch deps-parsers deps-kubernetes
 deps-build: deps-page
 	@tools/install_deps.sh core tests
 # Everything but the page works without it.
@@ -135,6 +135,10 @@ deps-kubernetes:
 	@tools/install_deps.sh kubernetes
 deps-torch:
 	@tools/install_deps.sh torch
+# What reads exported plans (tests/exports).
+deps-parsers:
+	@tools/install_deps.sh torch parsers
+	@tools/install_export_parsers.sh
 
 build/%/build.ninja: CMakePresets.json
 	@cmake --preset $*

@@ -5,7 +5,7 @@
 # build/export-parsers: DeepSpeed's and torchtitan's configuration, from PyPI. Their kernels and models are not built,
 # and torch is Debian's.
 #
-#   tools/install_export_parsers.sh     needs tools/install_deps.sh torch parsers
+#   make deps-parsers     also installs what this needs: tools/install_deps.sh torch parsers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly folder=build/export-parsers
@@ -24,7 +24,7 @@ echo "install_export_parsers: installing ${targets[*]}"
 rm -rf "$folder"
 mkdir -p "$folder"
 # Debian's python3 it is, whatever else is on PATH: it has torch.
-/usr/bin/python3 -m venv --system-site-packages "$folder" || fail "no environment; call tools/install_deps.sh torch parsers"
+/usr/bin/python3 -m venv --system-site-packages "$folder" || fail "no environment; call make deps-parsers"
 "$folder/bin/pip" install --quiet "${needs[@]}" || fail "pip failed; look at its messages above"
 DS_BUILD_OPS=0 "$folder/bin/pip" install --quiet --no-deps --no-build-isolation "${targets[@]}" ||
   fail "pip failed; look at its messages above"

@@ -246,7 +246,7 @@ def main():
     if len(sys.argv) > 2 and pathlib.Path(sys.argv[2]).exists():
         print(f"read by the targets' own parsers: {check_with_parsers(sys.argv[2], exports)}")
     elif "WEIR_EXPORT_PARSERS" in os.environ:
-        fail(f"no parsers in {sys.argv[2:]}; call tools/install_export_parsers.sh")
+        fail(f"no parsers in {sys.argv[2:]}; call make deps-parsers")
 
 
 if __name__ == "__main__":
