@@ -91,10 +91,10 @@ TEST(KernelsData, WholeIterationsOfTheH200) {
     const auto predicted = predict::predict_iteration(predictor, *ops, measured.probe_microseconds);
     errors.push_back(std::abs(predicted.seconds * 1e3 / measured.milliseconds - 1));
   }
-  ASSERT_EQ(errors.size(), 29U);
+  ASSERT_EQ(errors.size(), 30U);
   std::sort(errors.begin(), errors.end());
-  std::cout << "median " << errors[14] << ", worst " << errors.back() << "\n";
-  EXPECT_LT(errors[14], 0.06);
+  std::cout << "median " << errors[15] << ", worst " << errors.back() << "\n";
+  EXPECT_LT(errors[15], 0.06);
   EXPECT_LT(errors.back(), 0.15);
 }
 

@@ -198,13 +198,13 @@ std::vector<OptionSpec> iteration_options() {
       {.name = "kernel-model",
        .type = OptionType::file,
        .help = "With --gpu: a model that `weir kernels fit` wrote, instead of the built-in one."},
-      {.name = "launch-probe",
+      {.name = "step-probe",
        .type = OptionType::number,
-       .unit = "us",
+       .unit = "ms",
        .least = 0.1,
        .most = 1000,
-       .help = "With --gpu: how long the CPU takes for a trivial operator of PyTorch. Default: as "
-               "where the model was measured."},
+       .help = "With --gpu: how long the CPU takes for the small training step of "
+               "tools/collect/cpu_probe.py. Default: as where the model was measured."},
       {.name = "top",
        .type = OptionType::integer,
        .default_text = "8",
@@ -241,7 +241,7 @@ Result<void> predict_iteration_command(const OptionValues& options, Console& con
   auto network = predicted_network(options);
   if (!network) return tl::unexpected(network.error());
   const IterationRequest request{std::move(*network),
-                                 options.has("launch-probe") ? options.number("launch-probe") : 0,
+                                 options.has("step-probe") ? options.number("step-probe") * 1e3 : 0,
                                  static_cast<std::size_t>(options.integer("top"))};
   const predict::KernelPredictor predictor{*model};
   auto iteration = predict::predict_iteration(predictor, request.network.ops, request.probe);
@@ -256,6 +256,10 @@ Result<void> predict_iteration_command(const OptionValues& options, Console& con
     console.out << iteration_text(request, device->name, is_scaled, iteration);
   }
   for (const std::string& note : request.network.notes) console.err << "note: " << note << "\n";
+  if (model->host.probe_microseconds == 0)
+    console.err << "note: the model has seen no whole iterations, so the CPU's launches are not "
+                   "counted; small batches "
+                   "take longer\n";
   if (is_scaled)
     console.err << "note: " << device->name << " was not measured: times are scaled from "
                 << model->device.name << " by bandwidth and rates of arithmetic\n";

@@ -80,7 +80,7 @@ TEST_F(PredictIteration, TopSaysHowManyOperatorsAreListed) {
 
 TEST_F(PredictIteration, TextTellsThePaceThePhasesAndTheLongest) {
   const Ran ran =
-      predict({"--model", "resnet18", "--gpu", "h200", "--batch", "4", "--launch-probe", "9"});
+      predict({"--model", "resnet18", "--gpu", "h200", "--batch", "4", "--step-probe", "5"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out,
               AllOf(HasSubstr("resnet18 at batch 4 on NVIDIA H200: "), HasSubstr(" samples/s\n"),
@@ -89,27 +89,29 @@ TEST_F(PredictIteration, TextTellsThePaceThePhasesAndTheLongest) {
                     HasSubstr("longest"), Not(HasSubstr("taken for others"))));
   // Convolutions are not in the made-up tables.
   EXPECT_THAT(ran.err, HasSubstr("beyond what was measured"));
+  // Nor are whole iterations.
+  EXPECT_THAT(ran.err, HasSubstr("the CPU's launches are not counted"));
 }
 
 TEST_F(PredictIteration, ASlowerCpuNeverMakesItFaster) {
   write_kernel_tables(folder->path() / "with-host", "NVIDIA H200");
   std::ofstream{folder->path() / "with-host" / "iterations.csv"}
-      << "model,batch,round,judged,iteration_ms,launch_probe_us\n"
-         "resnet18,1,0,0,11.5,8.8\nvgg11,1,0,0,6.2,8.8\nbert-mini,1,0,0,15.5,9.3\n";
+      << "model,batch,round,judged,iteration_ms,step_probe_us\n"
+         "resnet18,1,0,0,8.1,5552\nvgg11,1,0,0,5.0,6152\nbert-mini,1,0,0,10.4,5391\n";
   const std::string model = (folder->path() / "host.json").string();
   const Ran fitted = weir({"kernels", "fit", "--tables", (folder->path() / "with-host").string(),
                            "--trees", "0", "--out", model});
   ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
   double before = 0;
-  for (const char* probe : {"1", "9", "90"}) {
+  for (const char* probe : {"1", "5", "90"}) {
     const Ran ran = weir({"predict", "--kernel-model", model, "--model", "resnet18", "--gpu",
-                          "h200", "--batch", "4", "--launch-probe", probe, "--json"});
+                          "h200", "--batch", "4", "--step-probe", probe, "--json"});
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     const double now = IterationJson::parse(ran.out)["iteration_ms"];
     EXPECT_GE(now, before);
     before = now;
   }
-  EXPECT_GT(before, 100);  // 90 us for every operator: the CPU sets the pace
+  EXPECT_GT(before, 100);  // 17 times as slow: the CPU sets the pace
 }
 
 TEST_F(PredictIteration, AnotherGpuIsScaledAndSaysSo) {

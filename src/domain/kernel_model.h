@@ -101,9 +101,10 @@ struct ErrorFigures {
   friend bool operator==(const ErrorFigures&, const ErrorFigures&) = default;
 };
 
-// How long the CPU needs to launch an iteration, in times of a trivial operator: so a machine needs to measure only that.
+// How long the CPU needs to launch an iteration, in times of the probe's small training step (tools/collect/cpu_probe.py):
+// so a machine needs to measure only that.
 struct HostModel {
-  double probe_microseconds = 0;  // the trivial operator, where it was fitted
+  double probe_microseconds = 0;  // the probe's step, where it was fitted
   double op_probes = 0;           // for each operator called
   double tensor_probes =
       0;  // for each tensor of parameters: its cast, its gradient, its part of the step

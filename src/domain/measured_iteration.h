@@ -14,7 +14,8 @@ struct MeasuredIteration {
   std::int64_t round = 0;
   bool is_judged = false;  // never fitted to
   double milliseconds = 0;
-  double probe_microseconds = 0;  // the CPU's time for a trivial operator, just before and after
+  double probe_microseconds =
+      0;  // the CPU's time for the probe's small training step, in turns with it
 };
 
 }  // namespace weir

@@ -20,7 +20,7 @@ enum IterationColumn : std::size_t {
   kIterationProbe
 };
 constexpr std::array<CsvColumn, 6> kIterationColumns{
-    {{"model"}, {"batch"}, {"round"}, {"judged"}, {"iteration_ms"}, {"launch_probe_us"}}};
+    {{"model"}, {"batch"}, {"round"}, {"judged"}, {"iteration_ms"}, {"step_probe_us"}}};
 constexpr double kLongestIteration = 1e9;
 
 std::optional<double> iteration_number(CsvTable& table, std::size_t column) {

@@ -2,7 +2,7 @@
 //
 // Timed training iterations, as tools/collect/trace_model.py writes them:
 //
-//   model,batch,round,judged,iteration_ms,launch_probe_us[,...]
+//   model,batch,round,judged,iteration_ms,step_probe_us[,...]
 #pragma once
 
 #include <vector>

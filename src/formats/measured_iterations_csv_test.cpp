@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 TEST(MeasuredIterationsCsv, ReadsWhatTheCollectorWrites) {
   auto input = InputFile::from_memory("it.csv",
-                                      "model,batch,round,judged,parameters,iteration_ms,launch_"
+                                      "model,batch,round,judged,parameters,iteration_ms,step_"
                                       "probe_us\nvgg11,48,1,0,9,11.25,8.5\n");
   const auto read = read_measured_iterations(std::move(*input));
   ASSERT_TRUE(read);
@@ -25,11 +25,11 @@ TEST(MeasuredIterationsCsv, ReadsWhatTheCollectorWrites) {
 
 TEST(MeasuredIterationsCsv, NamesEveryMistake) {
   auto input = InputFile::from_memory(
-      "it.csv", "model,batch,round,judged,iteration_ms,launch_probe_us\nvgg11,0,1,2,-1,x\n");
+      "it.csv", "model,batch,round,judged,iteration_ms,step_probe_us\nvgg11,0,1,2,-1,x\n");
   const auto read = read_measured_iterations(std::move(*input));
   ASSERT_FALSE(read);
   const std::string text = to_string(read.error().details);
-  for (const char* column : {"batch", "judged", "iteration_ms", "launch_probe_us"})
+  for (const char* column : {"batch", "judged", "iteration_ms", "step_probe_us"})
     EXPECT_THAT(text, HasSubstr(column));
 }
 

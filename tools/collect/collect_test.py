@@ -503,7 +503,7 @@ class OperatorsTest(unittest.TestCase):
         row = trace_model.time_network("mine", make, 2, torch, "cpu")
         self.assertEqual((row["model"], row["batch"], row["tensors"]), ("mine", 2, 4))
         self.assertGreater(row["iteration_ms"], 0)
-        self.assertGreater(row["launch_probe_us"], 0)
+        self.assertGreater(row["step_probe_us"], 0)
         self.assertEqual(self.trace(make)["tensors"], 4)  # the same network can be traced
 
     def test_pytorch_is_as_before(self):

@@ -31,6 +31,17 @@ CALIBRATION = {
     "gpt-mini": Plan("gpt", {"layers": 6, "hidden": 640, "heads": 10, "vocabulary": 32000, "length": 512}, (1, 12)),
     "llama-mini": Plan("llama", {"layers": 5, "hidden": 1024, "heads": 16, "kv_heads": 4, "inner": 2816, "vocabulary": 32000, "length": 256},
                        (1, 20)),
+    # Deep and narrow, as far as a CPU sees them like the large ones.
+    "resnet34": Plan("resnet", {"blocks": (3, 4, 6, 3), "bottleneck": False}, (2,)),
+    "resnet101": Plan("resnet", {"blocks": (3, 4, 23, 3), "bottleneck": True}, (2,)),
+    "vgg19": Plan("vgg", {"widths": (64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0)}, (1,)),
+    "bert-deep": Plan("bert", {"layers": 24, "hidden": 256, "heads": 4, "vocabulary": 30522, "length": 128}, (1,)),
+    "gpt-small": Plan("gpt", {"layers": 12, "hidden": 768, "heads": 12, "vocabulary": 50257, "length": 256}, (1,)),
+    "gpt-deep": Plan("gpt", {"layers": 36, "hidden": 512, "heads": 8, "vocabulary": 32000, "length": 128}, (1,)),
+    "llama-small": Plan("llama", {"layers": 12, "hidden": 768, "heads": 12, "kv_heads": 12, "inner": 2048, "vocabulary": 32000, "length": 256},
+                        (1,)),
+    "llama-deep": Plan("llama", {"layers": 28, "hidden": 512, "heads": 8, "kv_heads": 2, "inner": 1536, "vocabulary": 32000, "length": 128},
+                       (1,)),
 }
 PLANS = {**JUDGED, **CALIBRATION}
 

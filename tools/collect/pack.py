@@ -17,7 +17,7 @@ import sys
 import table
 
 SORTED_BY_SHAPE = set(table.SHAPE)
-IN_ORDER = ["kernel_names", "conv_algorithms", "sustained", "iterations", "iteration_kernels", "iteration_ops", "overlap_copy",
+IN_ORDER = ["kernel_names", "conv_algorithms", "sustained", "iterations", "decoders", "iteration_kernels", "iteration_ops", "overlap_copy",
             "overlap_clusters", "overlap_curves", "overlap_steps", "overlap_buckets", "overlap_kernels", "overlap_landing"]
 MOST_BYTES = 1 << 20  # of one packed table, so that it fits in a repository
 

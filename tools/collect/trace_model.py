@@ -30,6 +30,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+import cpu_probe
 import gpu_state
 import models
 import operators
@@ -37,12 +38,13 @@ import profiled
 import table
 
 ITERATIONS = ["model", "batch", "round", "judged", "parameters", "tensors", "iteration_ms", "spread", "cpu_forward_ms", "cpu_backward_ms",
-              "cpu_optimizer_ms", "cpu_ms", "launch_probe_us", "clock_mhz", "watts", "memory_mib"]
+              "cpu_optimizer_ms", "cpu_ms", "step_probe_us", "launch_probe_us", "clock_mhz", "watts", "memory_mib"]
 KERNELS = ["model", "batch", "phase", "op_id", "kernel_id", "gx", "gy", "gz", "bx", "by", "bz", "smem", "regs", "start_us", "duration_us"]
 OPS = ["op_id", "op", "details"]
 PHASES = ("forward", "backward", "optimizer")
 WARM_UP, WARM_UP_SECONDS = 4, 0.5
-LEAST_ITERATIONS, MOST_ITERATIONS, LONG_ENOUGH = 8, 100, 1.2  # seconds
+TURN, LONG_ENOUGH, LEAST_TURNS = 0.1, 2.4, 4  # seconds of iterations between two looks at the CPU, and in all
+LEAST_IN_TURN = 3  # iterations, of which the first does not count: it finds the GPU idle, and ends when the GPU does
 ROUNDS = 2  # at different times: a shared CPU is not always equally fast
 LOADED_SECONDS = 0.3  # the profiled iteration follows so much work, for the clock to be what it is in a long run
 
@@ -55,6 +57,7 @@ class Training:
         self.torch, self.device = torch, device
         self.module, self._batch_of = made or models.make(plan, torch, device)
         self.optimizer = torch.optim.AdamW(self.module.parameters(), lr=1e-5, fused=True)
+        self.probe = cpu_probe.CpuProbe(torch, device)
 
     def use_batch(self, n):
         self._inputs = self._batch_of(n)
@@ -104,29 +107,38 @@ def warm_up(training):
 
 @dataclass
 class Loop:
-    """Iterations back to back."""
+    """Iterations back to back, in turns with a look at how fast the CPU is."""
     ms: list
+    probe_us: float
     clock_mhz: float = None
     watts: float = None
 
 
-def run_loop(training, state, guess):
-    if training.device != "cuda":
-        return Loop([guess * 1e3])
-    count = max(LEAST_ITERATIONS, min(MOST_ITERATIONS, int(LONG_ENOUGH / guess)))
+def turn_of(training, count):
+    """Milliseconds of each of so many iterations but the first."""
     marks = [training.torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
-    clocks, before, start = [], state.joules(), time.perf_counter()
     marks[0].record()
-    for index, mark in enumerate(marks[1:]):
+    for mark in marks[1:]:
         training.step()
         mark.record()
-        if index % max(1, count // 8) == 0:
-            clocks.append(state.clock_mhz() or 0)
-    clocks.append(state.clock_mhz() or 0)
     training.finish()
+    return [a.elapsed_time(b) for a, b in zip(marks[1:], marks[2:])]
+
+
+def run_loop(training, state, guess, probe):
+    if training.device != "cuda":
+        return Loop([guess * 1e3], probe.microseconds())
+    count = max(LEAST_IN_TURN, round(TURN / guess))
+    turns = max(LEAST_TURNS, round(LONG_ENOUGH / (count * guess)))
+    taken, probes, clocks = [], [probe.microseconds()], []
+    before, start = state.joules(), time.perf_counter()
+    for _ in range(turns):
+        taken += turn_of(training, count)
+        clocks.append(state.clock_mhz() or 0)
+        probes.append(probe.microseconds())
     after, seconds = state.joules(), time.perf_counter() - start
     watts = (after - before) / seconds if before is not None and after is not None else None
-    return Loop([a.elapsed_time(b) for a, b in zip(marks, marks[1:])], statistics.median(clocks), watts)
+    return Loop(taken, statistics.median(probes), statistics.median(clocks), watts)
 
 
 def last_iteration(kernels):
@@ -176,16 +188,16 @@ def time_iterations(name, batch, number, training, torch, state):
     """number: of the round."""
     training.use_batch(batch)
     guess = warm_up(training)
-    probe = launch_probe(training)
-    loop = run_loop(training, state, guess)
-    probe = (probe + launch_probe(training)) / 2
+    launch = launch_probe(training)
+    loop = run_loop(training, state, guess, training.probe)
+    launch = (launch + launch_probe(training)) / 2
     phases = cpu_phases(training)
     parameters = list(training.module.parameters())
     middle, spread = statistics.median(loop.ms), statistics.quantiles(loop.ms, n=10) if len(loop.ms) > 1 else [0, 0]
     return {"model": name, "batch": batch, "round": number, "judged": int(name in models.JUDGED),
             "parameters": sum(one.numel() for one in parameters), "tensors": len(parameters), "iteration_ms": middle,
             "spread": (spread[-1] - spread[0]) / middle, "cpu_forward_ms": phases[0], "cpu_backward_ms": phases[1],
-            "cpu_optimizer_ms": phases[2], "cpu_ms": sum(phases), "launch_probe_us": probe, "clock_mhz": loop.clock_mhz,
+            "cpu_optimizer_ms": phases[2], "cpu_ms": sum(phases), "step_probe_us": loop.probe_us, "launch_probe_us": launch, "clock_mhz": loop.clock_mhz,
             "watts": loop.watts, "memory_mib": torch.cuda.max_memory_allocated() / 2**20 if training.device == "cuda" else None}
 
 
@@ -251,7 +263,7 @@ def write_operators(given, torch):
     if given.time:
         row = time_network(given.model, make, given.batch, torch, given.device)
         print(f"measured: {row['iteration_ms']:.2f} ms, of which the CPU launches for {row['cpu_ms']:.2f} ms; "
-              f"ask with --launch-probe {row['launch_probe_us']:.2f}")
+              f"ask with --step-probe {row['step_probe_us'] / 1e3:.3f}")
 
 
 def time_network(name, make, batch, torch, device):

@@ -35,7 +35,7 @@ struct IterationPrediction {
   bool is_launch_bound() const { return cpu_seconds > gpu_seconds; }
 };
 
-// probe_microseconds: how long this CPU takes for a trivial operator; 0: as where the model was fitted.
+// probe_microseconds: how long this CPU takes for the probe's small training step; 0: as where the model was fitted.
 IterationPrediction predict_iteration(const KernelPredictor& predictor, const TrainingOps& ops,
                                       double probe_microseconds);
 

@@ -76,7 +76,29 @@ const std::vector<NamedNetwork>& named_networks() {
          return bert_ops({5, 512, 8, 30522, 256}, n);
        }},
       {"gpt-mini", [](std::int64_t n) { return gpt_ops(6, 640, 10, 32000, 512, n); }},
-      {"llama-mini", [](std::int64_t n) { return llama_ops(5, 1024, 16, 4, 2816, 256, n); }}};
+      {"llama-mini", [](std::int64_t n) { return llama_ops(5, 1024, 16, 4, 2816, 256, n); }},
+      {"resnet34",
+       [](std::int64_t n) {
+         return resnet_ops({{3, 4, 6, 3}, false}, n);
+       }},
+      {"resnet101",
+       [](std::int64_t n) {
+         return resnet_ops({{3, 4, 23, 3}, true}, n);
+       }},
+      {"vgg19",
+       [](std::int64_t n) {
+         return vgg_ops({64,  64,  0,   128, 128, 0,   256, 256, 256, 256, 0,
+                         512, 512, 512, 512, 0,   512, 512, 512, 512, 0},
+                        n);
+       }},
+      {"bert-deep",
+       [](std::int64_t n) {
+         return bert_ops({24, 256, 4, 30522, 128}, n);
+       }},
+      {"gpt-small", [](std::int64_t n) { return gpt_ops(12, 768, 12, 50257, 256, n); }},
+      {"gpt-deep", [](std::int64_t n) { return gpt_ops(36, 512, 8, 32000, 128, n); }},
+      {"llama-small", [](std::int64_t n) { return llama_ops(12, 768, 12, 12, 2048, 256, n); }},
+      {"llama-deep", [](std::int64_t n) { return llama_ops(28, 512, 8, 2, 1536, 128, n); }}};
   return kNetworks;
 }
 

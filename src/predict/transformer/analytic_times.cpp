@@ -11,7 +11,7 @@ constexpr double kBackwardAttention = 2.5;  // five GEMMs for two
 constexpr double kScoreBytes = 11;
 
 // A tensor of parameters: its cast, its gradient, its part of the step; in operators, as fitted beside an H200.
-constexpr double kCallsOfATensor = 2.5;
+constexpr double kCallsOfATensor = 1.5;
 
 // What the CPU calls. How often does not depend on sizes, but on experts: each has products of its own.
 struct CallCounts {

@@ -33,7 +33,7 @@ struct GpuType {
   double short_side = 64;     // of a matrix, at which half of the GEMM rate is lost
   // Of the CPU, to call one operator in eager mode: what was measured beside an H200 (docs/models/kernels.md), since
   // the CPU is not part of a GPU's sheet. 0: whatever is called takes the GPU longer.
-  double call_us = 31;
+  double call_us = 22;
   // By its user, not in the table: whatever its name, nobody has compared or measured it.
   bool is_described = false;
 };
