@@ -24,7 +24,7 @@ void add_missing_words(const OptionValues& options, const plan::TransformerReque
   std::vector<std::string> of_first;
   for (const predict::TransformerPlan& structure : plan::structures(request)) {
     for (const predict::TransformerPlan& plan : plan::sharded(request, structure)) {
-      const auto missing = report::beyond(report::export_target(target), request.task.model, plan);
+      const auto missing = report::beyond(report::export_target(target), request.task, plan);
       if (of_first.empty()) of_first = of_all = missing;
       std::erase_if(of_all, [&](const std::string& word) {
         return std::find(missing.begin(), missing.end(), word) == missing.end();

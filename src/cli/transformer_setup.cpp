@@ -250,9 +250,8 @@ Result<TransformerSetup> read_transformer_setup(const OptionValues& options) {
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   if (options.has("export")) {
     const report::ExportTarget target = report::export_target(options.text("export"));
-    setup.request.can_run = [target,
-                             dimensions = task.model](const predict::TransformerPlan& plan) {
-      return report::beyond(target, dimensions, plan).empty();
+    setup.request.can_run = [target, task](const predict::TransformerPlan& plan) {
+      return report::beyond(target, task, plan).empty();
     };
   }
   return setup;

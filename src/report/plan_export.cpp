@@ -52,10 +52,22 @@ void need_plain_grid(const TransformerModel& model, const TransformerPlan& plan,
   words.need(!has_copies(model, plan), "copies of key/value heads");
 }
 
-std::vector<std::string> beyond_megatron(const TransformerModel& model,
+// Some trainers want more of a sequence than the plan needs: two equal chunks for each rank that has a part of it.
+void need_chunks(std::int64_t sequence, std::int64_t chunks, std::string_view why, Words& words) {
+  const std::int64_t over = sequence % chunks;
+  words.need(over == 0,
+             fmt::format("sequences of {} tokens: it wants a multiple of {} ({}), such as {}",
+                         sequence, chunks, why, sequence + chunks - over));
+}
+
+std::vector<std::string> beyond_megatron(const predict::TransformerTask& task,
                                          const TransformerPlan& plan) {
   Words words;
+  const TransformerModel& model = task.model;
   const int whole = plan.same_weights();
+  // Whatever splits it, all-to-all too.
+  if (is_isp(plan) && plan.split() > 1)
+    need_chunks(task.sequence, 2LL * plan.split(), "2 x context-parallel-size", words);
   words.need(plan.mode != ParallelMode::fsp, "mode fsp");
   need_plain_grid(model, plan, words);
   words.need(plan.recompute != Recompute::plus, "selective++ recomputation");
@@ -82,9 +94,10 @@ std::vector<std::string> beyond_deepspeed(const TransformerModel& model,
   return std::move(words).missing();
 }
 
-std::vector<std::string> beyond_torchtitan(const TransformerModel& model,
+std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
                                            const TransformerPlan& plan) {
   Words words;
+  const TransformerModel& model = task.model;
   words.need(is_isp(plan) || plan.mode == ParallelMode::msp || plan.split() == 1,
              "tensor parallelism without a split sequence, or fsp");
   words.need(!is_isp(plan) || plan.grid.head == 1, "heads split by all-to-all");
@@ -99,6 +112,15 @@ std::vector<std::string> beyond_torchtitan(const TransformerModel& model,
   const int ring = is_isp(plan) ? plan.split() : 1;
   words.need(plan.optimizer_shards % ring == 0, "shards that leave out ranks of a ring");
   words.need(model.layers % plan.stages == 0, "stages of different length");
+  // Also where nothing splits it.
+  need_chunks(task.sequence, 2LL * plan.split(), "2 x tensor x context parallel degree", words);
+  // PyTorch's Schedule1F1B raises; the interleaved one does not.
+  words.need(
+      plan.stages == 1 || plan.interleave > 1 || plan.micro_count >= plan.stages,
+      fmt::format("a pipeline of {} stages with fewer microbatches than that: it wants a batch of "
+                  "{} or more",
+                  plan.stages,
+                  static_cast<std::int64_t>(plan.stages) * plan.replicas * plan.micro_batch));
   return std::move(words).missing();
 }
 
@@ -326,17 +348,17 @@ ExportTarget export_target(std::string_view name) {
   return ExportTarget::weir;
 }
 
-std::vector<std::string> beyond(ExportTarget target, const TransformerModel& model,
+std::vector<std::string> beyond(ExportTarget target, const predict::TransformerTask& task,
                                 const TransformerPlan& plan) {
   switch (target) {
     case ExportTarget::megatron:
-      return beyond_megatron(model, plan);
+      return beyond_megatron(task, plan);
     case ExportTarget::deepspeed:
-      return beyond_deepspeed(model, plan);
+      return beyond_deepspeed(task.model, plan);
     case ExportTarget::torchtitan:
-      return beyond_torchtitan(model, plan);
+      return beyond_torchtitan(task, plan);
     case ExportTarget::internevo:
-      return beyond_internevo(model, plan);
+      return beyond_internevo(task.model, plan);
     case ExportTarget::torchrun:
     case ExportTarget::weir:
       break;
@@ -362,7 +384,7 @@ Result<std::string> export_plan(ExportTarget target, const ExportedPlan& exporte
   Diagnostics broken =
       predict::broken_rules(task.model, task.sequence, exported.nodes * exported.gpus_per_node,
                             task.batch, exported.plan);
-  for (const std::string& missing : beyond(target, task.model, exported.plan)) {
+  for (const std::string& missing : beyond(target, task, exported.plan)) {
     broken.add({{},
                 0,
                 "--export",

@@ -31,8 +31,8 @@ enum class ExportTarget : std::uint8_t {
 std::vector<std::string> export_targets();
 ExportTarget export_target(std::string_view name);
 
-// What of the plan the target has no word for; empty when it can run it.
-std::vector<std::string> beyond(ExportTarget target, const TransformerModel& model,
+// What of the plan the target has no word for, or would refuse; empty when it can run it.
+std::vector<std::string> beyond(ExportTarget target, const predict::TransformerTask& task,
                                 const predict::TransformerPlan& plan);
 
 struct ExportedPlan {

@@ -52,6 +52,8 @@ class Words {
   std::map<std::string, std::string> found_;
 };
 
+// Each refuses sequences that its ranks, two chunks each, do not divide.
+//
 // Megatron-LM: ranks without tensor, context and pipeline parallelism are replicas; rings have no windows; key/value heads
 // are not copied; all stages have as many layers; the distributed optimizer keeps whole gradients.
 std::optional<Meaning> megatron_meaning(const std::string& text, const TransformerModel& model,
@@ -63,6 +65,8 @@ std::optional<Meaning> megatron_meaning(const std::string& text, const Transform
   const int cp = words.number("--context-parallel-size");
   plan.stages = words.number("--pipeline-model-parallel-size");
   if (tp > 1 && cp > 1) return std::nullopt;  // no such plan
+  const int sequence = words.number("--seq-length");
+  if (cp > 1 && sequence % (2 * cp) != 0) return std::nullopt;
   plan.mode = ParallelMode::isp;
   if (tp > 1) plan.mode = words.has("--sequence-parallel") ? ParallelMode::msp : ParallelMode::mtp;
   const std::string kind = words.text("--cp-comm-type");
@@ -130,6 +134,7 @@ std::optional<Meaning> torchtitan_meaning(const std::string& text, const Transfo
   const int cp = words.number("context_parallel_degree");
   const int shard = words.number("data_parallel_shard_degree", 0);
   if (tp > 1 && cp > 1) return std::nullopt;
+  if (words.number("seq_len") % (2 * tp * cp) != 0) return std::nullopt;
   plan.stages = words.number("pipeline_parallel_degree");
   plan.mode = tp > 1 ? ParallelMode::msp : ParallelMode::isp;
   plan.grid = {tp, cp, cp, true};
@@ -154,6 +159,7 @@ std::optional<Meaning> torchtitan_meaning(const std::string& text, const Transfo
     plan.interleave = pieces / plan.stages;
     const bool is_interleaved = words.text("pipeline_parallel_schedule") == "\"Interleaved1F1B\"";
     if (is_interleaved != (plan.interleave > 1)) return std::nullopt;
+    if (!is_interleaved && plan.micro_count < plan.stages) return std::nullopt;
   }
   const std::string again = words.text("mode");
   if (again != "\"full\"" && again != "\"none\"") return std::nullopt;  // its selective is another
@@ -297,7 +303,8 @@ RC_GTEST_PROP(PlanExportProperty, IsReadBackAsThePlanThatWasWritten, ()) {
   const int gpus = 1 << below(5);
   const std::int64_t batch = 4 << below(4);
   plan::TransformerRequest request;
-  request.task = predict::task_on("A100-80G", model, 1024, batch);
+  const std::int64_t sequence = one_of(std::vector{1024, 1000, 1008, 1032, 777});
+  request.task = predict::task_on("A100-80G", model, sequence, batch);
   request.task.runtime.has_flash = below(4) != 0;
   request.task.fabric.gpus_per_node = gpus;
   request.gpus = gpus;

@@ -20,7 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 GRAMMAR = json.loads((HERE / "grammar.json").read_text())
 MODELS = HERE.parent.parent / "examples/models"
 
-# Model, nodes, batch, sequence, pins: whole nodes, long sequences, pipelines, everything recomputed.
+# Model, nodes, batch, sequence, pins: whole nodes, long sequences, pipelines, everything recomputed; sequences and
+# batches that some trainer refuses to cut as the plan does.
 REQUESTS = [
     ("llama2-7b.json", 2, 64, 4096, ""),
     ("llama2-7b.json", 8, 8, 131072, ""),
@@ -33,6 +34,10 @@ REQUESTS = [
     ("llama2-7b-gqa.json", 8, 32, 32768, "hp=1,cp=8"),
     ("gpt2-small.json", 1, 64, 1024, ""),
     ("qwen2-7b.json", 4, 64, 8192, ""),
+    ("llama2-7b.json", 1, 8, 1000, ""),
+    ("llama2-7b.json", 1, 8, 1000, "hp=8,cp=1"),
+    ("llama2-7b.json", 1, 8, 1000, "mode=msp,tp=8"),
+    ("llama2-7b.json", 1, 2, 4096, "pp=4"),
 ]
 
 
@@ -71,6 +76,9 @@ def check_megatron(text, gpus, batch, model, notes):
     check_megatron_rules(degrees, notes)
     if degrees["num_attention_heads"] % degrees["tensor_model_parallel_size"] != 0:
         fail(f"heads cannot be divided: {degrees}")
+    ring = degrees.get("context_parallel_size", 1)
+    if ring > 1 and degrees["seq_length"] % (2 * ring) != 0:
+        fail(f"seq-length is no multiple of 2 * context-parallel-size: {degrees}")
     sizes = degrees.get("hierarchical_context_parallel_sizes")
     if sizes and sizes[0] * sizes[1] != degrees["context_parallel_size"]:
         fail(f"levels are not the whole: {degrees}")
@@ -137,6 +145,13 @@ def check_torchtitan(text, gpus, batch, model, notes):
         fail(f"{config} on {gpus} GPUs")
     if batch % (config["training"]["local_batch_size"] * replicas) != 0:
         fail(f"batch {batch} cannot be divided: {config}")
+    parts = degrees["tensor_parallel_degree"] * degrees["context_parallel_degree"]
+    if config["training"]["seq_len"] % (2 * parts) != 0:
+        fail(f"seq_len is no multiple of {2 * parts}: {config}")
+    if degrees.get("pipeline_parallel_schedule") == "1F1B":
+        count = config["training"]["local_batch_size"] // degrees["pipeline_parallel_microbatch_size"]
+        if count < degrees["pipeline_parallel_degree"]:
+            fail(f"PyTorch refuses fewer microbatches than stages: {config}")
 
 
 def check_calls(node, fields, path):
