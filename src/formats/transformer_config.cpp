@@ -20,24 +20,30 @@ namespace weir::formats {
 namespace {
 
 constexpr std::uint64_t kMostConfigBytes = std::uint64_t{1} << 20;
+constexpr double kMostRotaryBase = 1e15;
+constexpr double kMostRotaryFactor = 1e6;
 
+// What Hugging Face takes where the file does not say is written here, too.
 struct Architecture {
   std::string_view type;
   bool is_gated;
   bool is_gpt2;  // its own names for the dimensions
   bool has_experts;
-  bool has_tied_embeddings;  // when the file does not say
-  bool has_windows;          // sliding_window counts unless use_sliding_window says no
+  bool has_tied_embeddings;
+  bool has_windows;       // sliding_window counts unless use_sliding_window says no
+  std::int64_t kv_heads;  // 0: as many as heads
+  std::int64_t head_dim;  // 0: the width divided among the heads
+  double norm_epsilon;
 };
 constexpr std::array<Architecture, 8> kArchitectures{
-    {{"gpt2", false, true, false, true, false},
-     {"gpt_neox", false, false, false, false, false},
-     {"llama", true, false, false, false, false},
-     {"mistral", true, false, false, false, true},
-     {"qwen2", true, false, false, false, false},
-     {"qwen3", true, false, false, false, false},
-     {"internlm2", true, false, false, false, false},
-     {"mixtral", true, false, true, false, true}}};
+    {{"gpt2", false, true, false, true, false, 0, 0, 1e-5},
+     {"gpt_neox", false, false, false, false, false, 0, 0, 1e-5},
+     {"llama", true, false, false, false, false, 0, 0, 1e-6},
+     {"mistral", true, false, false, false, true, 8, 0, 1e-6},
+     {"qwen2", true, false, false, false, false, 32, 0, 1e-6},
+     {"qwen3", true, false, false, false, false, 32, 128, 1e-6},
+     {"internlm2", true, false, false, false, false, 0, 0, 1e-6},
+     {"mixtral", true, false, true, false, true, 8, 0, 1e-5}}};
 
 // Architectures that dimensions do not describe, or not quite, and why. The first that fits.
 struct Stranger {
@@ -84,38 +90,68 @@ constexpr std::array<StrangeKey, 6> kStrangeKeys{{{"kv_lora_rank", kLatentWhy},
                                                   {"image_size", kImageWhy},
                                                   {"patch_size", kImageWhy}}};
 
-constexpr std::array<std::string_view, 32> kConfigKeys{"model_type",
-                                                       "hidden_size",
-                                                       "n_embd",
-                                                       "num_hidden_layers",
-                                                       "n_layer",
-                                                       "num_attention_heads",
-                                                       "n_head",
-                                                       "num_key_value_heads",
-                                                       "head_dim",
-                                                       "intermediate_size",
-                                                       "n_inner",
-                                                       "vocab_size",
-                                                       "max_position_embeddings",
-                                                       "n_positions",
-                                                       "n_ctx",
-                                                       "num_local_experts",
-                                                       "num_experts_per_tok",
-                                                       "tie_word_embeddings",
-                                                       "use_sliding_window",
-                                                       "is_encoder_decoder",
-                                                       "_name_or_path",
-                                                       "sliding_window",
-                                                       "rope_theta",
-                                                       "rotary_emb_base",
-                                                       "rotary_pct",
-                                                       "attention_bias",
-                                                       "kv_lora_rank",
-                                                       "ssm_cfg",
-                                                       "state_size",
-                                                       "mamba_d_state",
-                                                       "image_size",
-                                                       "patch_size"};
+constexpr auto kConfigKeys = std::to_array<std::string_view>({"model_type",
+                                                              "hidden_size",
+                                                              "n_embd",
+                                                              "num_hidden_layers",
+                                                              "n_layer",
+                                                              "num_attention_heads",
+                                                              "n_head",
+                                                              "num_key_value_heads",
+                                                              "head_dim",
+                                                              "intermediate_size",
+                                                              "n_inner",
+                                                              "vocab_size",
+                                                              "max_position_embeddings",
+                                                              "n_positions",
+                                                              "n_ctx",
+                                                              "num_local_experts",
+                                                              "num_experts_per_tok",
+                                                              "tie_word_embeddings",
+                                                              "use_sliding_window",
+                                                              "is_encoder_decoder",
+                                                              "_name_or_path",
+                                                              "sliding_window",
+                                                              "rope_theta",
+                                                              "rotary_emb_base",
+                                                              "rotary_pct",
+                                                              "rope_scaling",
+                                                              "rope_parameters",
+                                                              "attention_bias",
+                                                              "mlp_bias",
+                                                              "bias",
+                                                              "use_parallel_residual",
+                                                              "hidden_act",
+                                                              "activation_function",
+                                                              "attention_dropout",
+                                                              "hidden_dropout",
+                                                              "attn_pdrop",
+                                                              "resid_pdrop",
+                                                              "embd_pdrop",
+                                                              "rms_norm_eps",
+                                                              "layer_norm_epsilon",
+                                                              "layer_norm_eps",
+                                                              "kv_lora_rank",
+                                                              "ssm_cfg",
+                                                              "state_size",
+                                                              "mamba_d_state",
+                                                              "image_size",
+                                                              "patch_size"});
+constexpr auto kRotaryKeys = std::to_array<std::string_view>(
+    {"rope_type", "type", "factor", "low_freq_factor", "high_freq_factor",
+     "original_max_position_embeddings", "rope_theta", "partial_rotary_factor"});
+
+struct NamedActivation {
+  std::string_view name;
+  Activation activation;
+};
+constexpr std::array<NamedActivation, 7> kActivations{{{"silu", Activation::silu},
+                                                       {"swish", Activation::silu},
+                                                       {"gelu", Activation::gelu},
+                                                       {"gelu_new", Activation::gelu_tanh},
+                                                       {"gelu_fast", Activation::gelu_tanh},
+                                                       {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                       {"gelu_accurate", Activation::gelu_tanh}}};
 
 std::string known_architectures(ConfigUse use) {
   std::string names;
@@ -132,6 +168,9 @@ LayerStyle style_of(std::string_view type) {
   if (type == "gpt_neox") {
     style.has_rotary = true;
     style.rotary_share = 0.25;
+    style.has_parallel_residual = true;
+    style.activation = Activation::gelu;
+    style.attention_dropout = style.hidden_dropout = style.embedding_dropout = 0;
   }
   style.has_qkv_biases = style.has_biases || type == "qwen2";
   style.has_qk_norm = type == "qwen3";
@@ -206,8 +245,17 @@ class ConfigReader {
   }
 
   void refuse(std::string_view key, std::string expected) {
+    if (truth(key).value_or(false)) json_.reject(*find(key), std::move(expected));
+  }
+
+  // Nothing where the key is missing or neither true nor false, which is a mistake.
+  std::optional<bool> truth(std::string_view key) {
     const JsonValue* value = find(key);
-    if (value != nullptr && value->text == "true") json_.reject(*value, std::move(expected));
+    if (value == nullptr) return std::nullopt;
+    if (value->text == "true") return true;
+    if (value->text == "false") return false;
+    json_.reject(*value, "true or false");
+    return std::nullopt;
   }
 
   std::int64_t required(std::string_view key, std::int64_t most) {
@@ -232,7 +280,7 @@ class ConfigReader {
     model_.vocab = required("vocab_size", kMostVocab);
     model_.ffn = is_gpt2 ? optional("n_inner", kMostFfn, 4 * model_.hidden)
                          : required("intermediate_size", kMostFfn);
-    model_.kv_heads = optional("num_key_value_heads", kMostHeads, model_.heads);
+    read_kv_heads(architecture);
     model_.positions = optional("max_position_embeddings", kLongestSequence, 0);
     if (is_gpt2 && model_.positions == 0)
       model_.positions =
@@ -242,46 +290,151 @@ class ConfigReader {
       model_.experts = required("num_local_experts", kMostExperts);
       model_.experts_per_token = required("num_experts_per_tok", kMostExperts);
     }
-    const JsonValue* tied = find("tie_word_embeddings");
     model_.has_tied_embeddings =
-        tied == nullptr ? architecture.has_tied_embeddings : tied->text == "true";
+        truth("tie_word_embeddings").value_or(architecture.has_tied_embeddings);
     if (!json_.mistakes().empty()) return;
     check(architecture);
   }
 
-  void read_style(const Architecture& architecture) {
-    style_ = style_of(architecture.type);
-    const auto is = [&](std::string_view key, std::string_view wanted) {
-      const JsonValue* value = find(key);
-      return value != nullptr && value->text == wanted;
-    };
-    if (architecture.is_gated && is("attention_bias", "true")) style_.has_qkv_biases = true;
-    if (architecture.has_windows && !is("use_sliding_window", "false"))
-      window_ = optional("sliding_window", kLongestSequence, 0);
-    if (!style_.has_rotary) return;
-    // Written as a float by many: 1000000.0.
-    for (const std::string_view key : {"rope_theta", "rotary_emb_base"})
-      if (const auto base = positive(key)) style_.rotary_base = std::llround(*base);
-    if (const auto share = positive("rotary_pct"); share && *share <= 1)
-      style_.rotary_share = *share;
+  // Where the file has null there are as many as heads; where it has nothing, as many as Hugging Face takes then.
+  void read_kv_heads(const Architecture& architecture) {
+    const bool is_said = members_.contains("num_key_value_heads");
+    model_.kv_heads = optional("num_key_value_heads", kMostHeads, model_.heads);
+    if (is_said || architecture.kv_heads == 0) return;
+    model_.kv_heads = architecture.kv_heads;
+    if (model_.heads % model_.kv_heads == 0) return;
+    json_.reject_missing(
+        root_, "num_key_value_heads",
+        fmt::format("a divisor of the {} heads: the {} that {} has where nobody says is none",
+                    model_.heads, model_.kv_heads, architecture.type));
+    model_.kv_heads = model_.heads;
   }
 
-  // Nothing where the key is missing or no number above 0: no plan depends on it.
-  std::optional<double> positive(std::string_view key) const {
-    constexpr double kMost = 1e15;
-    const JsonValue* value = find(key);
+  void read_style(const Architecture& architecture) {
+    style_ = style_of(architecture.type);
+    const JsonValue* windows = find("use_sliding_window");  // true was refused before
+    if (architecture.has_windows && (windows == nullptr || windows->text != "false"))
+      window_ = optional("sliding_window", kLongestSequence, 0);
+    read_biases(architecture);
+    read_activation(architecture);
+    read_dropout(architecture);
+    read_norm(architecture);
+    style_.has_parallel_residual =
+        architecture.type == "gpt_neox" && truth("use_parallel_residual").value_or(true);
+    if (style_.has_rotary) read_rotary();
+  }
+
+  // Where Hugging Face lets a file choose: of attention that is the output's, too.
+  void read_biases(const Architecture& architecture) {
+    bool in_attention = style_.has_biases;
+    bool in_mlp = style_.has_biases;
+    const std::string_view type = architecture.type;
+    if (type == "llama" || type == "qwen3" || type == "gpt_neox")
+      in_attention = truth("attention_bias").value_or(in_attention);
+    if (type == "internlm2") in_attention = truth("bias").value_or(in_attention);
+    if (type == "llama") in_mlp = truth("mlp_bias").value_or(in_mlp);
+    style_.has_other_biases = in_attention != in_mlp;
+    style_.has_biases = in_attention && in_mlp;
+    if (type != "qwen2") style_.has_qkv_biases = in_attention;
+  }
+
+  void read_activation(const Architecture& architecture) {
+    const JsonValue* value = find(architecture.is_gpt2 ? "activation_function" : "hidden_act");
+    if (value == nullptr) return;
+    const auto name = json_.name(*value);
+    if (!name) return;
+    style_.activation = Activation::other;
+    for (const NamedActivation& known : kActivations)
+      if (known.name == *name) style_.activation = known.activation;
+  }
+
+  void read_dropout(const Architecture& architecture) {
+    const bool is_gpt2 = architecture.is_gpt2;
+    const auto read = [&](std::string_view key, double& dropout) {
+      if (const auto share = fraction(find(key))) dropout = *share;
+    };
+    read(is_gpt2 ? "attn_pdrop" : "attention_dropout", style_.attention_dropout);
+    read(is_gpt2 ? "resid_pdrop" : "hidden_dropout", style_.hidden_dropout);
+    if (is_gpt2) {
+      read("embd_pdrop", style_.embedding_dropout);
+    } else {
+      style_.embedding_dropout = style_.hidden_dropout;
+    }
+  }
+
+  void read_norm(const Architecture& architecture) {
+    const char* key = architecture.is_gpt2  ? "layer_norm_epsilon"
+                      : style_.has_rms_norm ? "rms_norm_eps"
+                                            : "layer_norm_eps";
+    style_.norm_epsilon = positive(find(key), 1).value_or(architecture.norm_epsilon);
+  }
+
+  void read_rotary() {
+    // Written as a float by many: 1000000.0.
+    for (const std::string_view key : {"rope_theta", "rotary_emb_base"})
+      if (const auto base = positive(find(key), kMostRotaryBase))
+        style_.rotary_base = std::llround(*base);
+    if (const auto share = fraction(find("rotary_pct"))) style_.rotary_share = *share;
+    // The older name has to say its type; the newer one is there in any case.
+    if (const JsonValue* scaling = find("rope_scaling")) read_scaling(*scaling, true);
+    if (const JsonValue* all = find("rope_parameters")) read_scaling(*all, false);
+  }
+
+  void read_scaling(const JsonValue& object, bool needs_type) {
+    const JsonValues::Members members = json_.members(object, kRotaryKeys);
+    const auto part = [&](std::string_view key) -> const JsonValue* {
+      const auto at = members.find(key);
+      return at == members.end() || at->second.text == "null" ? nullptr : &at->second;
+    };
+    if (const auto base = positive(part("rope_theta"), kMostRotaryBase))
+      style_.rotary_base = std::llround(*base);
+    if (const auto share = fraction(part("partial_rotary_factor"))) style_.rotary_share = *share;
+    const JsonValue* type = part("rope_type") != nullptr ? part("rope_type") : part("type");
+    if (type == nullptr) {
+      if (needs_type && object.text.starts_with('{'))
+        json_.reject_missing(object, "rope_type",
+                             "default, linear, llama3 or another of Hugging Face's");
+      return;
+    }
+    const auto name = json_.name(*type);
+    if (!name || *name == "default") return;
+    style_.rotary_scaling = RotaryScaling::other;
+    if (*name != "linear" && *name != "llama3") return;
+    const JsonValue* factor = part("factor");
+    if (factor == nullptr)
+      return json_.reject_missing(object, "factor", "a number above 0, such as 8.0");
+    style_.rotary_factor = positive(factor, kMostRotaryFactor).value_or(1);
+    const auto is = [&](std::string_view key, double wanted) {
+      return positive(part(key), kMostRotaryBase).value_or(wanted) == wanted;
+    };
+    if (*name == "linear") {
+      style_.rotary_scaling = RotaryScaling::linear;
+    } else if (is("low_freq_factor", 1) && is("high_freq_factor", 4) &&
+               is("original_max_position_embeddings", 8192)) {
+      style_.rotary_scaling = RotaryScaling::llama3;
+    }
+  }
+
+  // Nothing where it is missing, or no such number, which is a mistake.
+  std::optional<double> positive(const JsonValue* value, double most) {
+    return value == nullptr ? std::nullopt : json_.positive_number(*value, most);
+  }
+  std::optional<double> fraction(const JsonValue* value) {
     if (value == nullptr) return std::nullopt;
     double number = 0;
     const char* end = value->text.data() + value->text.size();
     const auto [at, error] = std::from_chars(value->text.data(), end, number);
-    if (error != std::errc{} || at != end || !(number > 0) || number > kMost) return std::nullopt;
-    return number;
+    if (error == std::errc{} && at == end && number >= 0 && number <= 1) return number;
+    json_.reject(*value, "a number from 0 to 1");
+    return std::nullopt;
   }
 
   void check(const Architecture& architecture) {
     const char* heads = architecture.is_gpt2 ? "n_head" : "num_attention_heads";
     if (find("head_dim") != nullptr) {
       model_.head_dim = optional("head_dim", kMostHeads, 1);
+    } else if (architecture.head_dim > 0) {
+      model_.head_dim = architecture.head_dim;
     } else if (model_.hidden % model_.heads != 0) {
       json_.reject(*find(heads), fmt::format("a divisor of the width, {}", model_.hidden));
     } else {

@@ -92,7 +92,7 @@ TransformerConfig config_of(const std::string& type, const std::string& more) {
   const auto config = parse_transformer_config(
       "config.json", "{\"model_type\": \"" + type +
                          R"(", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
-                         "num_attention_heads": 4, "vocab_size": 100)" +
+                         "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 100)" +
                          more + "}");
   EXPECT_TRUE(config) << to_string(config.error().details);
   return config ? *config : TransformerConfig{};
@@ -104,7 +104,6 @@ TEST(TransformerConfig, TellsTheStyleOfTheLayers) {
   EXPECT_FALSE(llama.has_biases || llama.has_qkv_biases || llama.has_qk_norm);
   EXPECT_EQ(llama.rotary_base, 500'000);
   EXPECT_EQ(config_of("llama", "").style.rotary_base, std::nullopt);
-  EXPECT_EQ(config_of("llama", R"(, "rope_theta": "x")").style.rotary_base, std::nullopt);
   EXPECT_TRUE(config_of("llama", R"(, "attention_bias": true)").style.has_qkv_biases);
   EXPECT_TRUE(config_of("qwen2", "").style.has_qkv_biases);
   EXPECT_TRUE(config_of("qwen3", "").style.has_qk_norm);
@@ -113,6 +112,107 @@ TEST(TransformerConfig, TellsTheStyleOfTheLayers) {
   EXPECT_FALSE(neox.has_rms_norm);
   EXPECT_EQ(neox.rotary_share, 0.25);
   EXPECT_EQ(neox.rotary_base, 10'000);
+}
+
+constexpr const char* kScaling =
+    R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+       "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})";
+
+TEST(TransformerConfig, TellsHowRotaryPositionsAreScaled) {
+  const LayerStyle llama3 = config_of("llama", kScaling).style;
+  EXPECT_EQ(llama3.rotary_scaling, RotaryScaling::llama3);
+  EXPECT_EQ(llama3.rotary_factor, 8);
+  const auto scaling = [](const std::string& object) {
+    return config_of("llama", ", \"rope_scaling\": " + object).style.rotary_scaling;
+  };
+  EXPECT_EQ(scaling("null"), RotaryScaling::none);
+  EXPECT_EQ(scaling(R"({"type": "linear", "factor": 2})"), RotaryScaling::linear);
+  EXPECT_EQ(scaling(R"({"rope_type": "yarn", "factor": 2})"), RotaryScaling::other);
+  EXPECT_EQ(scaling(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 2})"),
+            RotaryScaling::other)
+      << "constants of its own";
+}
+
+// As newer versions of Hugging Face's library write it.
+TEST(TransformerConfig, ReadsRotaryParametersInOneObject) {
+  const LayerStyle style =
+      config_of("llama", R"(, "rope_parameters": {"rope_theta": 500000.0, "rope_type": "llama3",
+                         "factor": 32.0})")
+          .style;
+  EXPECT_EQ(style.rotary_base, 500'000);
+  EXPECT_EQ(style.rotary_scaling, RotaryScaling::llama3);
+  EXPECT_EQ(style.rotary_factor, 32);
+  const LayerStyle neox =
+      config_of("gpt_neox", R"(, "rope_parameters": {"partial_rotary_factor": 0.5})").style;
+  EXPECT_EQ(neox.rotary_share, 0.5);
+  EXPECT_EQ(neox.rotary_scaling, RotaryScaling::none);
+}
+
+TEST(TransformerConfig, TellsActivationDropoutAndNorm) {
+  const LayerStyle llama = config_of("llama", R"(, "rms_norm_eps": 1e-05)").style;
+  EXPECT_EQ(llama.norm_epsilon, 1e-5);
+  EXPECT_EQ(llama.activation, Activation::silu);
+  EXPECT_EQ(llama.attention_dropout, 0);
+  EXPECT_EQ(config_of("llama", "").style.norm_epsilon, 1e-6) << "Hugging Face's own";
+  EXPECT_EQ(config_of("llama", R"(, "hidden_act": "relu2")").style.activation, Activation::other);
+  const auto gpt2 = parse_transformer_config(
+      "config.json", R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4,
+      "vocab_size": 100, "attn_pdrop": 0.2, "resid_pdrop": 0.0, "layer_norm_epsilon": 1e-6})");
+  ASSERT_TRUE(gpt2) << to_string(gpt2.error().details);
+  EXPECT_EQ(gpt2->style.activation, Activation::gelu_tanh);
+  EXPECT_EQ(gpt2->style.attention_dropout, 0.2);
+  EXPECT_EQ(gpt2->style.hidden_dropout, 0);
+  EXPECT_EQ(gpt2->style.embedding_dropout, 0.1) << "Hugging Face's own";
+  EXPECT_EQ(gpt2->style.norm_epsilon, 1e-6);
+}
+
+TEST(TransformerConfig, TellsBiasesAndTheResidual) {
+  const LayerStyle some = config_of("llama", R"(, "attention_bias": true)").style;
+  EXPECT_TRUE(some.has_other_biases && some.has_qkv_biases && !some.has_biases);
+  const LayerStyle all = config_of("llama", R"(, "attention_bias": true, "mlp_bias": true)").style;
+  EXPECT_TRUE(all.has_biases && all.has_qkv_biases && !all.has_other_biases);
+  EXPECT_FALSE(config_of("qwen2", "").style.has_other_biases);
+  EXPECT_TRUE(config_of("gpt_neox", "").style.has_parallel_residual);
+  EXPECT_FALSE(
+      config_of("gpt_neox", R"(, "use_parallel_residual": false)").style.has_parallel_residual);
+}
+
+TEST(TransformerConfig, TakesWhatHuggingFaceTakesForKeyValueHeads) {
+  const auto config = [](const std::string& type, const std::string& more) {
+    return parse_transformer_config(
+        "config.json",
+        "{\"model_type\": \"" + type +
+            R"(", "hidden_size": 512, "intermediate_size": 128, "num_hidden_layers": 2,
+                         "num_attention_heads": 32, "vocab_size": 100)" +
+            more + "}");
+  };
+  EXPECT_EQ(config("llama", "")->model.kv_heads, 32);
+  EXPECT_EQ(config("mistral", "")->model.kv_heads, 8);
+  EXPECT_EQ(config("mistral", R"(, "num_key_value_heads": null)")->model.kv_heads, 32);
+  EXPECT_EQ(config("qwen3", "")->model.head_dim, 128);
+  EXPECT_THAT(config_mistakes(R"({"model_type": "mistral", "hidden_size": 512,
+      "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 12,
+      "vocab_size": 100})"),
+              HasSubstr("num_key_value_heads is missing, expected a divisor of the 12 heads"));
+}
+
+TEST(TransformerConfig, NamesFieldsOfTheWrongKind) {
+  const std::string text = config_mistakes(R"({"model_type": "llama", "hidden_size": 64,
+      "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "vocab_size": 100, "tie_word_embeddings": "yes", "attention_bias": 1,
+      "rope_theta": "x", "attention_dropout": 2, "rms_norm_eps": 0, "hidden_act": 5,
+      "rope_scaling": "llama3"})");
+  for (const char* part : {"config.json:3: tie_word_embeddings is \"yes\", expected true or false",
+                           "attention_bias is \"1\", expected true or false",
+                           "rope_theta is \"x\", expected a number above 0",
+                           "attention_dropout is \"2\", expected a number from 0 to 1",
+                           "rms_norm_eps is \"0\", expected a number above 0",
+                           "hidden_act is \"5\"", "rope_scaling is \"llama3\", expected an object"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(config_mistakes(R"({"model_type": "llama", "hidden_size": 64,
+      "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "vocab_size": 100, "rope_scaling": {"rope_type": "linear"}})"),
+              HasSubstr("rope_scaling.factor is missing, expected a number above 0"));
 }
 
 TEST(TransformerConfig, TellsAWindowThatIsInUse) {
