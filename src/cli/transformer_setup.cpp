@@ -205,6 +205,15 @@ void read_model(const OptionValues& options, TransformerSetup& setup, Diagnostic
   task.model = std::move(*model);
 }
 
+// A network that the trainer cannot build, whatever the plan.
+void check_export(const OptionValues& options, const TransformerSetup& setup,
+                  Diagnostics& mistakes) {
+  if (!setup.style) return;
+  const std::string& target = options.text("export");
+  for (const std::string& missing : report::beyond(report::export_target(target), *setup.style))
+    mistakes.add({{}, 0, "--export", target, "another target: it has no word for " + missing});
+}
+
 }  // namespace
 
 std::vector<std::string> sequence_notes(const formats::TransformerConfig& config,
@@ -247,6 +256,7 @@ Result<TransformerSetup> read_transformer_setup(const OptionValues& options) {
     check_output("--out", options.text("out"), inputs, mistakes);
   }
   read_model(options, setup, mistakes);
+  if (mistakes.empty() && options.has("export")) check_export(options, setup, mistakes);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   if (options.has("export")) {
     const report::ExportTarget target = report::export_target(options.text("export"));

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -140,18 +141,67 @@ LayerStyle style_to_export(const ExportedPlan& exported) {
   return exported.style.value_or(exported.task.model.is_gated ? llama_style() : gpt_style());
 }
 
-// What is as Megatron-LM has it anyway is not said: LayerNorm, learned positions, biases.
+// Of the layers, not of the plan. DeepSpeed and torchtitan run a model that is made elsewhere.
+std::vector<std::string> style_beyond_megatron(const LayerStyle& style) {
+  Words words;
+  words.need(!style.has_parallel_residual,
+             "attention and MLP side by side (use_parallel_residual)");
+  words.need(!style.has_other_biases,
+             "biases in some linear layers (attention_bias, mlp_bias, bias)");
+  // Its gate is SiLU, its plain MLP GeLU; gated are those with RMSNorm.
+  words.need(style.has_rms_norm ? style.activation == Activation::silu
+                                : style.activation == Activation::gelu_tanh ||
+                                      style.activation == Activation::gelu,
+             "this activation (hidden_act, activation_function)");
+  words.need(style.rotary_scaling != RotaryScaling::other,
+             "this scaling of rotary positions (rope_scaling, rope_parameters): only linear, and "
+             "llama3 with factors 1 and 4 and 8192 positions");
+  words.need(style.rotary_scaling != RotaryScaling::linear ||
+                 style.rotary_factor == std::floor(style.rotary_factor),
+             "linear scaling of rotary positions by a fraction");
+  words.need(style.embedding_dropout == style.hidden_dropout,
+             "another dropout of embeddings than of layers (embd_pdrop, resid_pdrop)");
+  return std::move(words).missing();
+}
+
+std::vector<std::string> style_beyond_internevo(const LayerStyle& style) {
+  Words words;
+  words.need(style.activation == Activation::silu, "another activation than silu (hidden_act)");
+  return std::move(words).missing();
+}
+
+void add_rotary(const LayerStyle& style, std::vector<std::string>& words) {
+  words.emplace_back("--position-embedding-type rope");
+  if (style.rotary_base) words.push_back(fmt::format("--rotary-base {}", *style.rotary_base));
+  if (style.rotary_share != 1)
+    words.push_back(fmt::format("--rotary-percent {}", style.rotary_share));
+  if (style.rotary_scaling == RotaryScaling::linear) {
+    words.push_back(
+        fmt::format("--rotary-seq-len-interpolation-factor {:.0f}", style.rotary_factor));
+  } else if (style.rotary_scaling == RotaryScaling::llama3) {
+    words.emplace_back("--use-rope-scaling");
+    words.push_back(fmt::format("--rope-scaling-factor {}", style.rotary_factor));
+  }
+}
+
+// What is as Megatron-LM has it anyway is not said: LayerNorm, learned positions, biases, GeLU.
 void add_style(const LayerStyle& style, std::vector<std::string>& words) {
   if (style.has_rms_norm) words.emplace_back("--normalization RMSNorm");
-  if (style.has_rotary) {
-    words.emplace_back("--position-embedding-type rope");
-    if (style.rotary_base) words.push_back(fmt::format("--rotary-base {}", *style.rotary_base));
-    if (style.rotary_share != 1)
-      words.push_back(fmt::format("--rotary-percent {}", style.rotary_share));
-  }
+  if (style.norm_epsilon) words.push_back(fmt::format("--norm-epsilon {}", *style.norm_epsilon));
+  if (style.has_rotary) add_rotary(style, words);
+  words.push_back(fmt::format("--attention-dropout {}", style.attention_dropout));
+  words.push_back(fmt::format("--hidden-dropout {}", style.hidden_dropout));
+  // The fused one is the approximation by tanh.
+  if (style.activation == Activation::gelu) words.emplace_back("--no-bias-gelu-fusion");
   if (!style.has_biases) words.emplace_back("--disable-bias-linear");
   if (!style.has_biases && style.has_qkv_biases) words.emplace_back("--add-qkv-bias");
   if (style.has_qk_norm) words.emplace_back("--qk-layernorm");
+}
+
+// Megatron-LM pads the vocabulary so that tensor parallelism divides it.
+std::int64_t padded_vocabulary(std::int64_t vocab, const TransformerPlan& plan) {
+  const std::int64_t whole = std::int64_t{128} * tensor_degree(plan);
+  return (vocab + whole - 1) / whole * whole;
 }
 
 std::vector<std::string> megatron_notes(const ExportedPlan& exported) {
@@ -169,9 +219,14 @@ std::vector<std::string> megatron_notes(const ExportedPlan& exported) {
         "or context parallelism on GPUs before Blackwell");
   }
   if (!exported.style)
-    notes.push_back(
-        fmt::format("norms, positions and biases are taken to be as in {}: dimensions do not say",
-                    exported.task.model.is_gated ? "LLaMA" : "GPT-2"));
+    notes.push_back(fmt::format(
+        "norms, positions, biases and dropout are taken to be as in {}: dimensions do not say",
+        exported.task.model.is_gated ? "LLaMA" : "GPT-2"));
+  notes.push_back(fmt::format(
+      "the vocabulary is that of your tokenizer (--vocab-size is read with --tokenizer-type "
+      "NullTokenizer only): the plan counts {} rows, which Megatron-LM pads to {}, a multiple of "
+      "128 x tensor-model-parallel-size",
+      exported.task.model.vocab, padded_vocabulary(exported.task.model.vocab, plan)));
   return notes;
 }
 
@@ -194,11 +249,14 @@ std::string megatron_text(const ExportedPlan& exported) {
   add_style(style_to_export(exported), words);
   if (model.is_gated) words.emplace_back("--swiglu");
   if (!model.has_tied_embeddings) words.emplace_back("--untie-embeddings-and-output-weights");
+  add("vocab-size", model.vocab);
   add("seq-length", exported.task.sequence);
   add("max-position-embeddings", exported.task.sequence);
   add("micro-batch-size", plan.micro_batch);
   add("global-batch-size", plan.batch());
   words.emplace_back("--bf16");
+  // Otherwise they are kept and reduced in float32, twice what was planned.
+  if (exported.task.runtime.gradient_bytes <= 2) words.emplace_back("--grad-reduce-in-bf16");
   if (exported.task.runtime.has_flash) words.emplace_back("--use-flash-attn");
   add("tensor-model-parallel-size", tensor_degree(plan));
   if (plan.mode == ParallelMode::msp && plan.split() > 1) words.emplace_back("--sequence-parallel");
@@ -223,10 +281,11 @@ std::string megatron_text(const ExportedPlan& exported) {
   }
   if (plan.optimizer_shards > 1) {
     words.emplace_back("--use-distributed-optimizer");
-    words.emplace_back("--overlap-grad-reduce");
     const int instances = plan.same_weights() / plan.optimizer_shards;
     if (instances > 1) add("num-distributed-optimizer-instances", instances);
   }
+  if (exported.task.runtime.hides_gradients && plan.same_weights() > 1)
+    words.emplace_back("--overlap-grad-reduce");
   if (plan.recompute == Recompute::selective) add("recompute-granularity", "selective");
   if (plan.recompute == Recompute::full) {
     add("recompute-granularity", "full");
@@ -366,6 +425,12 @@ std::vector<std::string> beyond(ExportTarget target, const predict::TransformerT
   return {};
 }
 
+std::vector<std::string> beyond(ExportTarget target, const LayerStyle& style) {
+  if (target == ExportTarget::megatron) return style_beyond_megatron(style);
+  if (target == ExportTarget::internevo) return style_beyond_internevo(style);
+  return {};
+}
+
 std::vector<std::string> export_notes(ExportTarget target, const ExportedPlan& exported) {
   const bool recomputes = exported.plan.recompute != Recompute::none;
   if (target == ExportTarget::megatron) return megatron_notes(exported);
@@ -384,7 +449,12 @@ Result<std::string> export_plan(ExportTarget target, const ExportedPlan& exporte
   Diagnostics broken =
       predict::broken_rules(task.model, task.sequence, exported.nodes * exported.gpus_per_node,
                             task.batch, exported.plan);
-  for (const std::string& missing : beyond(target, task, exported.plan)) {
+  std::vector<std::string> all_missing = beyond(target, task, exported.plan);
+  if (exported.style) {
+    for (std::string& missing : beyond(target, *exported.style))
+      all_missing.push_back(std::move(missing));
+  }
+  for (const std::string& missing : all_missing) {
     broken.add({{},
                 0,
                 "--export",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A transformer's plan in the words of the program that runs it. Each target can say some plans and not others (Megatron-LM
-// has no windows in its ring, DeepSpeed no ring at all): a plan that breaks a rule or that the target cannot say is
-// refused, so whatever is written means what was planned. Names and types of what is written are held against the
+// has no windows in its ring, DeepSpeed no ring at all), and some networks and not others: a plan that breaks a rule or
+// that the target cannot say is refused, so whatever is written means what was planned. Names and types of what is written are held against the
 // targets' own definitions: tests/exports.
 #pragma once
 
@@ -34,6 +34,9 @@ ExportTarget export_target(std::string_view name);
 // What of the plan the target has no word for, or would refuse; empty when it can run it.
 std::vector<std::string> beyond(ExportTarget target, const predict::TransformerTask& task,
                                 const predict::TransformerPlan& plan);
+
+// The same of how its layers are made, whatever the plan.
+std::vector<std::string> beyond(ExportTarget target, const LayerStyle& style);
 
 struct ExportedPlan {
   const predict::TransformerTask& task;

@@ -171,6 +171,71 @@ TEST(PlanExport, TellsMegatronHowLayersAreMade) {
   EXPECT_THAT(megatron_of({}, style), HasSubstr("--rotary-percent 0.25\n"));
 }
 
+TEST(PlanExport, TellsMegatronDropoutNormAndScaledPositions) {
+  EXPECT_THAT(
+      megatron_of({}),
+      testing::AllOf(HasSubstr("--attention-dropout 0\n"), HasSubstr("--hidden-dropout 0\n"),
+                     HasSubstr("--vocab-size 32000\n"), Not(HasSubstr("--norm-epsilon"))));
+  LayerStyle style = llama_style();
+  style.norm_epsilon = 1e-5;
+  style.rotary_scaling = RotaryScaling::llama3;
+  style.rotary_factor = 8;
+  EXPECT_THAT(megatron_of({}, style),
+              testing::AllOf(HasSubstr("--norm-epsilon 1e-05\n"), HasSubstr("--use-rope-scaling\n"),
+                             HasSubstr("--rope-scaling-factor 8\n")));
+  style.rotary_scaling = RotaryScaling::linear;
+  EXPECT_THAT(megatron_of({}, style), HasSubstr("--rotary-seq-len-interpolation-factor 8\n"));
+  style = gpt_style();
+  style.activation = Activation::gelu;
+  EXPECT_THAT(
+      megatron_of({}, style, predict::gpt_like(8, 512, 8)),
+      testing::AllOf(HasSubstr("--attention-dropout 0.1\n"), HasSubstr("--no-bias-gelu-fusion\n")));
+}
+
+// Another network than the config's is never written.
+TEST(PlanExport, RefusesANetworkThatTheTrainerDoesNotBuild) {
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 1);
+  const auto refused = [&](ExportTarget target, const LayerStyle& style) {
+    const auto text = export_plan(target, {task, {}, 1, 1, style});
+    return text ? "" : to_string(text.error().details);
+  };
+  LayerStyle style = llama_style();
+  EXPECT_EQ(refused(ExportTarget::megatron, style), "");
+  style.rotary_scaling = RotaryScaling::other;
+  EXPECT_THAT(refused(ExportTarget::megatron, style), HasSubstr("rope_scaling"));
+  EXPECT_EQ(refused(ExportTarget::deepspeed, style), "") << "its model is made elsewhere";
+  style = llama_style();
+  style.has_parallel_residual = true;
+  EXPECT_THAT(refused(ExportTarget::megatron, style), HasSubstr("use_parallel_residual"));
+  style = llama_style();
+  style.has_other_biases = true;
+  EXPECT_THAT(refused(ExportTarget::megatron, style), HasSubstr("attention_bias"));
+  style = llama_style();
+  style.activation = Activation::gelu;
+  EXPECT_THAT(refused(ExportTarget::megatron, style), HasSubstr("hidden_act"));
+  EXPECT_THAT(refused(ExportTarget::internevo, style), HasSubstr("hidden_act"));
+  style = llama_style();
+  style.embedding_dropout = 0.1;
+  EXPECT_THAT(refused(ExportTarget::megatron, style), HasSubstr("embd_pdrop"));
+}
+
+// What the plan counted: 2 bytes a gradient, hidden or not.
+TEST(PlanExport, TellsMegatronHowGradientsAreReduced) {
+  TransformerPlan plan;
+  EXPECT_THAT(megatron_of(plan), testing::AllOf(HasSubstr("--grad-reduce-in-bf16\n"),
+                                                Not(HasSubstr("--overlap-grad-reduce"))));
+  plan.replicas = 2;
+  auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 2);
+  const auto text = [&] {
+    return export_plan(ExportTarget::megatron, {task, plan, 2, 1}).value_or("");
+  };
+  EXPECT_THAT(text(), HasSubstr("--overlap-grad-reduce\n"));
+  task.runtime.hides_gradients = false;
+  task.runtime.gradient_bytes = 4;
+  EXPECT_THAT(text(), testing::AllOf(Not(HasSubstr("--overlap-grad-reduce")),
+                                     Not(HasSubstr("--grad-reduce-in-bf16"))));
+}
+
 TEST(PlanExport, GivesMegatronsFsdpItsCheckpointFormat) {
   TransformerPlan plan;
   plan.replicas = 8;
@@ -187,7 +252,8 @@ TEST(PlanExport, NotesWhatHasToBeDoneBesideTheText) {
     return all.empty() ? std::string{} : all.front();
   };
   TransformerPlan plan;
-  EXPECT_EQ(notes(ExportTarget::megatron, plan), "");
+  EXPECT_THAT(notes(ExportTarget::megatron, plan),
+              HasSubstr("the plan counts 32000 rows, which Megatron-LM pads to 32000"));
   EXPECT_EQ(notes(ExportTarget::deepspeed, plan), "");
   plan.grid.head = 8;
   EXPECT_THAT(notes(ExportTarget::megatron, plan), HasSubstr("set CUDA_DEVICE_MAX_CONNECTIONS=1"));
@@ -207,10 +273,10 @@ TEST(PlanExport, NotesAStyleThatNobodySaid) {
     const auto task = predict::task_on("A100-80G", model, 1 << 14, 1);
     return export_notes(ExportTarget::megatron, {task, plan, 1, 1, style});
   };
-  EXPECT_THAT(notes(predict::llama2_7b(), {}), testing::ElementsAre(HasSubstr("as in LLaMA")));
-  EXPECT_THAT(notes(predict::gpt_like(8, 512, 8), {}),
-              testing::ElementsAre(HasSubstr("as in GPT-2")));
-  EXPECT_THAT(notes(predict::llama2_7b(), llama_style()), testing::IsEmpty());
+  EXPECT_THAT(notes(predict::llama2_7b(), {}), testing::Contains(HasSubstr("as in LLaMA")));
+  EXPECT_THAT(notes(predict::gpt_like(8, 512, 8), {}), testing::Contains(HasSubstr("as in GPT-2")));
+  EXPECT_THAT(notes(predict::llama2_7b(), llama_style()),
+              testing::Not(testing::Contains(HasSubstr("as in"))));
 }
 
 TEST(PlanExport, NamesWhatATargetHasNoWordFor) {

@@ -34,6 +34,7 @@ REQUESTS = [
     ("llama2-7b-gqa.json", 8, 32, 32768, "hp=1,cp=8"),
     ("gpt2-small.json", 1, 64, 1024, ""),
     ("qwen2-7b.json", 4, 64, 8192, ""),
+    ("llama3.1-8b.json", 4, 64, 8192, ""),
     ("llama2-7b.json", 1, 8, 1000, ""),
     ("llama2-7b.json", 1, 8, 1000, "hp=8,cp=1"),
     ("llama2-7b.json", 1, 8, 1000, "mode=msp,tp=8"),
@@ -49,8 +50,17 @@ def fits(annotation, value):
     """Whether a value is of the annotated type: int, bool, str, a literal, or one of several."""
     if "Literal" in annotation:
         return repr(value) in annotation.replace('"', "'")
-    kinds = {int: r"\bint\b|Enum", bool: r"\bbool\b", str: r"\bstr\b", float: r"\bfloat\b", list: r"\b[Ll]ist\b"}
+    kinds = {int: r"\bint\b|\bfloat\b|Enum", bool: r"\bbool\b", str: r"\bstr\b", float: r"\bfloat\b", list: r"\b[Ll]ist\b"}
     return re.search(kinds[type(value)], annotation) is not None
+
+
+def number_or_text(text):
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def check_megatron(text, gpus, batch, model, notes):
@@ -61,7 +71,7 @@ def check_megatron(text, gpus, batch, model, notes):
         key = name.removeprefix("--").replace("-", "_")
         if key not in fields:
             fail(f"Megatron has no {name}")
-        parsed = [int(v) if v.isdigit() else float(v) if re.fullmatch(r"\d+\.\d+", v) else v for v in values]
+        parsed = [number_or_text(v) for v in values]
         value = True if not parsed else parsed[0] if len(parsed) == 1 else parsed
         if not fits(fields[key], value):
             fail(f"{name} {values} is not {fields[key]}")
@@ -85,7 +95,8 @@ def check_megatron(text, gpus, batch, model, notes):
 
 
 def check_megatron_model(degrees, model):
-    """A model of LLaMA's kind needs its norm, positions and missing biases said; a GPT-2 none of them."""
+    """A model of LLaMA's kind needs its norm, positions and missing biases said; a GPT-2 none of them. Neither has
+    Megatron-LM's defaults for dropout and epsilon by accident."""
     config = json.loads((MODELS / model).read_text())
     is_llama = config["model_type"] != "gpt2"
     said = {"normalization": "RMSNorm", "position_embedding_type": "rope", "disable_bias_linear": True, "swiglu": True}
@@ -96,10 +107,23 @@ def check_megatron_model(degrees, model):
         fail(f"{model}: add_qkv_bias")
     if degrees.get("rotary_base") != config.get("rope_theta"):
         fail(f"{model}: rotary_base")
+    epsilon = config.get("rms_norm_eps", 1e-6) if is_llama else config.get("layer_norm_epsilon", 1e-5)
+    dropout = config.get("attention_dropout", 0) if is_llama else config.get("attn_pdrop", 0.1)
+    said = (degrees["norm_epsilon"], degrees["attention_dropout"], degrees["hidden_dropout"])
+    if said != (epsilon, dropout, 0 if is_llama else config.get("resid_pdrop", 0.1)):
+        fail(f"{model}: epsilon and dropout are {said}")
+    scaling = config.get("rope_scaling")
+    if degrees.get("use_rope_scaling", False) != bool(scaling) or (
+            scaling and degrees["rope_scaling_factor"] != scaling["factor"]):
+        fail(f"{model}: rope_scaling")
+    if degrees["vocab_size"] != config["vocab_size"]:
+        fail(f"{model}: vocab_size")
 
 
 def check_megatron_rules(degrees, notes):
-    """What Megatron-LM's training script asserts of its arguments and its environment."""
+    """What Megatron-LM's training script asserts of its arguments and its environment, and what the plan counted."""
+    if not degrees.get("grad_reduce_in_bf16"):
+        fail(f"gradients would be kept and reduced in float32: {degrees}")
     is_fsdp = degrees.get("use_megatron_fsdp", False)
     if is_fsdp != (degrees.get("ckpt_format") == "fsdp_dtensor"):
         fail(f"the checkpoint format is not that of FSDP: {degrees}")
