@@ -284,8 +284,10 @@ std::string megatron_text(const ExportedPlan& exported) {
     const int instances = plan.same_weights() / plan.optimizer_shards;
     if (instances > 1) add("num-distributed-optimizer-instances", instances);
   }
-  if (exported.task.runtime.hides_gradients && plan.same_weights() > 1)
+  if (exported.task.runtime.hides_gradients && plan.same_weights() > 1) {
     words.emplace_back("--overlap-grad-reduce");
+    if (plan.weight_shards > 1 && plan.hides_weights) words.emplace_back("--overlap-param-gather");
+  }
   if (plan.recompute == Recompute::selective) add("recompute-granularity", "selective");
   if (plan.recompute == Recompute::full) {
     add("recompute-granularity", "full");
@@ -309,10 +311,32 @@ Result<std::string> deepspeed_text(const ExportedPlan& exported) {
   json["gradient_accumulation_steps"] = plan.micro_count;
   json["bf16"] = {{"enabled", true}};
   json["zero_optimization"] = {{"stage", zero_stage(plan)}, {"overlap_comm", true}};
-  if (plan.split() > 1) json["sequence_parallel_size"] = plan.split();
+  if (plan.split() > 1) {
+    json["sequence_parallel_size"] = plan.split();
+    // Otherwise gradients are reduced in float32, twice what was planned.
+    if (exported.task.runtime.gradient_bytes <= 2)
+      json["seq_parallel_communication_data_type"] = "bf16";
+  }
   if (plan.recompute == Recompute::full)
     json["activation_checkpointing"] = {{"partition_activations", false}};
   return formats::json_text(json);
+}
+
+std::vector<std::string> deepspeed_notes(const ExportedPlan& exported) {
+  std::vector<std::string> notes;
+  if (exported.plan.recompute != Recompute::none)
+    notes.emplace_back(
+        "the JSON alone computes nothing again: the plan counts on it. Call "
+        "model.gradient_checkpointing_enable() (Hugging Face), or wrap each layer in "
+        "deepspeed.checkpointing.checkpoint");
+  if (exported.plan.split() > 1)
+    notes.push_back(fmt::format(
+        "the JSON alone splits no sequence: the plan counts on {} GPUs for each. Register Ulysses "
+        "attention (UlyssesSPAttentionHF.register_with_transformers) or wrap yours in "
+        "deepspeed.sequence.layer.DistributedAttention, and give each rank its part of the tokens "
+        "(UlyssesSPDataLoaderAdapter)",
+        exported.plan.split()));
+  return notes;
 }
 
 std::string torchtitan_text(const ExportedPlan& exported) {
@@ -344,6 +368,20 @@ std::string torchtitan_text(const ExportedPlan& exported) {
   }
   text += fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", to_string(plan.recompute));
   return text;
+}
+
+std::vector<std::string> torchtitan_notes(const ExportedPlan& exported) {
+  const TransformerModel& model = exported.task.model;
+  std::vector<std::string> notes;
+  notes.push_back(fmt::format(
+      "[model] is yours to write, or torchtitan trains its debug model: name and flavor of one "
+      "with {} layers, width {}, {} heads, {} key/value heads, MLP {}, vocabulary {}",
+      model.layers, model.hidden, model.heads, model.kv_heads, model.ffn, model.vocab));
+  if (exported.task.runtime.gradient_bytes <= 2)
+    notes.emplace_back(
+        "torchtitan reduces gradients in float32 (mixed_precision_reduce knows nothing else), "
+        "twice the bytes that were planned");
+  return notes;
 }
 
 std::string_view python_truth(bool is_true) {
@@ -381,6 +419,13 @@ std::string internevo_text(const ExportedPlan& exported) {
       python_truth(has_grid), plan.grid.head, plan.grid.context, plan.grid.window,
       python_truth(plan.grid.is_head_first));
   return text;
+}
+
+std::vector<std::string> internevo_notes() {
+  return {
+      "this is the part of a configuration that the plan decides: add what is yours, such as "
+      "model_type, data's train_folder, the model's norm, positions and biases, optimizer and "
+      "checkpoints"};
 }
 
 // Underscores are read by every PyTorch, hyphens by PyTorch 2 alone.
@@ -432,15 +477,20 @@ std::vector<std::string> beyond(ExportTarget target, const LayerStyle& style) {
 }
 
 std::vector<std::string> export_notes(ExportTarget target, const ExportedPlan& exported) {
-  const bool recomputes = exported.plan.recompute != Recompute::none;
-  if (target == ExportTarget::megatron) return megatron_notes(exported);
-  if (target == ExportTarget::deepspeed && recomputes)
-    return {
-        "the JSON alone computes nothing again: the plan counts on it. Call "
-        "model.gradient_checkpointing_enable() (Hugging Face), or wrap each layer in "
-        "deepspeed.checkpointing.checkpoint"};
-  if (target == ExportTarget::torchrun)
-    return {"this line only starts the processes: the plan itself is for train.py to carry out"};
+  switch (target) {
+    case ExportTarget::megatron:
+      return megatron_notes(exported);
+    case ExportTarget::deepspeed:
+      return deepspeed_notes(exported);
+    case ExportTarget::torchtitan:
+      return torchtitan_notes(exported);
+    case ExportTarget::internevo:
+      return internevo_notes();
+    case ExportTarget::torchrun:
+      return {"this line only starts the processes: the plan itself is for train.py to carry out"};
+    case ExportTarget::weir:
+      break;
+  }
   return {};
 }
 

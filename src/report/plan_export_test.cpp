@@ -267,6 +267,23 @@ TEST(PlanExport, NotesWhatHasToBeDoneBesideTheText) {
               HasSubstr("model.gradient_checkpointing_enable()"));
 }
 
+TEST(PlanExport, NotesWhatTheTextLeavesToItsReader) {
+  TransformerPlan plan;
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 1);
+  const auto notes = [&](ExportTarget target) {
+    return export_notes(target, {task, plan, plan.gpus(), 1, llama_style()});
+  };
+  EXPECT_THAT(notes(ExportTarget::deepspeed), testing::IsEmpty());
+  EXPECT_THAT(
+      notes(ExportTarget::torchtitan),
+      testing::ElementsAre(HasSubstr("one with 32 layers, width 4096, 32 heads, 8 key/value heads"),
+                           HasSubstr("reduces gradients in float32")));
+  EXPECT_THAT(notes(ExportTarget::internevo), testing::ElementsAre(HasSubstr("model_type")));
+  plan.grid.head = 8;
+  EXPECT_THAT(notes(ExportTarget::deepspeed),
+              testing::ElementsAre(HasSubstr("splits no sequence: the plan counts on 8 GPUs")));
+}
+
 TEST(PlanExport, NotesAStyleThatNobodySaid) {
   const TransformerPlan plan;
   const auto notes = [&](const TransformerModel& model, std::optional<LayerStyle> style) {

@@ -138,6 +138,10 @@ def check_deepspeed(text, gpus, batch, model, notes):
     config = json.loads(text)
     if ("activation_checkpointing" in config) != ("gradient_checkpointing_enable" in notes):
         fail(f"nobody says how to recompute: {notes}")
+    is_split = config.get("sequence_parallel_size", 1) > 1
+    if is_split != ("splits no sequence" in notes) or is_split != (
+            config.get("seq_parallel_communication_data_type") == "bf16"):
+        fail(f"nobody says how to split sequences: {config} {notes}")
     known = set(GRAMMAR["deepspeed"]["keys"]) | set(GRAMMAR["deepspeed"]["sections"])
     for key, value in config.items():
         if key not in known:
@@ -156,6 +160,8 @@ def check_deepspeed(text, gpus, batch, model, notes):
 
 def check_torchtitan(text, gpus, batch, model, notes):
     config = tomllib.loads(text)
+    if "[model]" not in notes:
+        fail(f"nobody says which model: {notes}")
     for section, values in config.items():
         fields = GRAMMAR["torchtitan"]["sections"].get(section) or fail(f"torchtitan has no [{section}]")
         for name, value in values.items():
@@ -192,6 +198,8 @@ def check_calls(node, fields, path):
 
 
 def check_internevo(text, gpus, batch, model, notes):
+    if "model_type" not in notes:
+        fail(f"nobody says what is missing: {notes}")
     fields = GRAMMAR["by_hand"]["internevo"]["fields"]
     values = {}
     for node in ast.parse(text).body:
