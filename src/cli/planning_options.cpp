@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/planning_options.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,13 +51,13 @@ OptionSpec node_count_option() {
           .help = "How many nodes the job gets."};
 }
 
-OptionSpec gpus_option() {
+OptionSpec gpus_option(std::string help = "GPUs of each node, a power of two.") {
   return {.name = "gpus-per-node",
           .type = OptionType::integer,
           .unit = "GPUs",
           .least = 1,
           .most = kMostGpusPerNode,
-          .help = "GPUs of each node, a power of two."};
+          .help = std::move(help)};
 }
 
 OptionSpec memory_option() {
@@ -230,8 +231,13 @@ CommandSpec plan_spec() {
            "A long sequence, without any measurement."},
           {"weir plan --model-config examples/models/llama2-7b.json --nodes 2 --export megatron",
            "The best plan that Megatron-LM can run, as its arguments."}}};
-  append(spec.options, {with_default(node_count_option(), "1"), with_default(gpus_option(), "8"),
-                        with_default(memory_option(), "28000MiB")});
+  append(spec.options,
+         {with_default(node_count_option(), "1"),
+          with_default(
+              gpus_option(
+                  "GPUs of each node: a power of two, any number with --model-config or --dims."),
+              "8"),
+          with_default(memory_option(), "28000MiB")});
   append(spec.options, search_options());
   append(spec.options, overlap_planning_options());
   append(spec.options, transformer_options());

@@ -325,6 +325,59 @@ TEST(TransformerCommand, ExportsForEveryTarget) {
   EXPECT_THAT(ran.err, HasSubstr("--pin is \"pp=2\", expected pp= one of 1"));
 }
 
+TEST(TransformerCommand, RefusesToExportANetworkThatTheTrainerDoesNotBuild) {
+  const formats::TemporaryFolder folder;
+  const auto file = folder.path() / "config.json";
+  std::ofstream{file}
+      << R"({"model_type": "gpt_neox", "hidden_size": 512, "intermediate_size": 2048,
+      "num_hidden_layers": 8, "num_attention_heads": 8, "vocab_size": 1000})";
+  const auto exported = [&](const char* target) {
+    return weir({"plan", "--model-config", file.string(), "--batch", "8", "--export", target});
+  };
+  EXPECT_EQ(exported("megatron").exit_code, 2);
+  EXPECT_THAT(
+      exported("megatron").err,
+      HasSubstr("it has no word for attention and MLP side by side (use_parallel_residual)"));
+  EXPECT_EQ(exported("deepspeed").exit_code, 0);
+}
+
+TEST(TransformerCommand, NamesWhatTheTrainerRefusesAtItsStart) {
+  Ran ran = plan_model(
+      {"--sequence", "1000", "--pin", "hp=8,cp=1", "--batch", "8", "--export", "megatron"},
+      "llama2-7b.json");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--pin is \"hp=8\", expected hp= one of 1, 2, 4"),
+                             HasSubstr("it wants a multiple of 16 (2 x context-parallel-size)")));
+  ran = plan_model(
+      {"--gpus-per-node", "4", "--batch", "2", "--pin", "pp=4", "--export", "torchtitan"},
+      "llama2-7b.json");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--pin is \"pp=4\", expected pp= one of 1, 2"),
+                             HasSubstr("it wants a batch of 4 or more")));
+}
+
+TEST(TransformerCommand, PlansForNodesOfAnyNumberOfGpus) {
+  EXPECT_EQ(plan_model({"--gpus-per-node", "6", "--batch", "12"}).exit_code, 0);
+}
+
+// A rate of 0.000000 is none.
+TEST(TransformerCommand, LeavesOutOfATableWhatTakesWeeks) {
+  const formats::TemporaryFolder folder;
+  const auto path = folder.path() / "slow.csv";
+  const auto gpus = folder.path() / "gpus.yaml";
+  std::ofstream{gpus} << "gpus:\n  - {name: slow, tflops: 0.00001, memory: 80GiB, memory_rate: 1, "
+                         "link_rate: 1}\n";
+  const Ran ran = plan_model(
+      {"--gpu-file", gpus.string(), "--curve", "8", "--batch", "4096", "--out", path.string()},
+      "llama2-7b.json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("so it is left out of the table"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("0.000000")));
+  std::ifstream file{path};
+  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  EXPECT_THAT(text, AllOf(HasSubstr("4096,\n"), testing::Not(HasSubstr("0.000000"))));
+}
+
 TEST(TransformerCommand, WritesACurveThatOtherCommandsRead) {
   const formats::TemporaryFolder folder;
   const auto path = folder.path() / "llama.csv";

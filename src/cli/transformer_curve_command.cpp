@@ -27,6 +27,7 @@ namespace {
 using plan::PlannedSize;
 
 constexpr double kGiBOfCurve = 1024.0 * 1024 * 1024;
+constexpr double kLeastRate = 1e-6;  // of a throughput table, in iterations a second
 
 // A part of a node, or whole nodes.
 bool is_usual_size(int gpus, int gpus_per_node) {
@@ -79,6 +80,13 @@ std::vector<std::int64_t> written_out(const OptionValues& options) {
   return alone;
 }
 
+// Zeros alone say nothing.
+std::string rate_words(const PlannedSize& size) {
+  constexpr double kShownInFull = 1e-3;
+  const double rate = rate_of(size);
+  return rate < kShownInFull ? fmt::format("{:.3g}", rate) : fmt::format("{:.6f}", rate);
+}
+
 std::vector<std::string> curve_notes(const OptionValues& options, const TransformerSetup& setup,
                                      const std::vector<PlannedSize>& curve) {
   std::vector<std::string> notes = setup.notes;
@@ -95,9 +103,14 @@ std::vector<std::string> curve_notes(const OptionValues& options, const Transfor
   for (const PlannedSize& size : curve) {
     if (!size.best) continue;
     if (before != nullptr && size.gpus > before->gpus && rate_of(size) < rate_of(*before))
-      notes.push_back(fmt::format("{} are slower than {}: {:.6f} instead of {:.6f} iterations/s",
-                                  gpus_text(size.gpus), before->gpus, rate_of(size),
-                                  rate_of(*before)));
+      notes.push_back(fmt::format("{} are slower than {}: {} instead of {} iterations/s",
+                                  gpus_text(size.gpus), before->gpus, rate_words(size),
+                                  rate_words(*before)));
+    if (rate_of(size) < kLeastRate)
+      notes.push_back(fmt::format(
+          "{}: an iteration takes {} s; tables of throughput begin at one in 1,000,000 s, so it is "
+          "left out of the table",
+          gpus_text(size.gpus), report::with_commas(size.best->time.iteration, 0)));
     before = &size;
   }
   return notes;
@@ -125,7 +138,7 @@ std::string curve_text(const OptionValues& options, const TransformerSetup& setu
           {std::to_string(entry.gpus), "-", "-", "-", reason_of(setup.request, entry)});
       continue;
     }
-    table.rows.push_back({std::to_string(entry.gpus), fmt::format("{:.6f}", rate_of(entry)),
+    table.rows.push_back({std::to_string(entry.gpus), rate_words(entry),
                           fmt::format("{:.2f}", rate_of(entry) / rate_of(one)),
                           fmt::format("{:.1f}", entry.best->memory.needed / kGiBOfCurve),
                           report::plan_words(entry.best->plan)});
@@ -172,7 +185,8 @@ std::string throughput_csv(const std::vector<PlannedSize>& curve, std::int64_t b
   std::string rates = std::to_string(batch);
   for (const PlannedSize& entry : curve) {
     sizes += fmt::format(",{}", entry.gpus);
-    rates += entry.best ? fmt::format(",{:.6f}", rate_of(entry)) : ",";
+    const bool has_rate = entry.best && rate_of(entry) >= kLeastRate;
+    rates += has_rate ? fmt::format(",{:.6f}", rate_of(entry)) : ",";
   }
   return fmt::format("{}\n{}\n{}\n", formats::kPlannedLine, sizes, rates);
 }

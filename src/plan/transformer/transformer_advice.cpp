@@ -20,6 +20,8 @@ using predict::TransformerPlan;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr int kMostTimesAsManyNodes = 64;
+constexpr int kEachNumberOfNodes =
+    16;  // up to there each is tried, beyond only twice, four times ... as many
 
 // The pins that are whole numbers, by the name they are written with and what a plan has there.
 struct NumberPin {
@@ -121,6 +123,11 @@ std::string possible_values(const TransformerRequest& request, const OnePin& pin
   return fmt::format("{}= one of {}", pin.number->name, fmt::join(values, ", "));
 }
 
+bool mixes_modes(const TransformerPins& pins) {
+  return pins.tp.value_or(1) > 1 &&
+         (pins.sp.value_or(1) > 1 || pins.hp.value_or(1) > 1 || pins.cp.value_or(1) > 1);
+}
+
 void explain_pins(const TransformerRequest& request, Diagnostics& reasons) {
   const std::vector<OnePin> pins = pin_list(request.pins);
   for (const OnePin& pin : pins) {
@@ -134,20 +141,27 @@ void explain_pins(const TransformerRequest& request, Diagnostics& reasons) {
     all.push_back(pin.text);
     if (has_any_plan(with_pins(request, pin.without))) helps.push_back(pin.text);
   }
-  reasons.add({{},
-               0,
-               "--pin",
-               fmt::format("{}", fmt::join(all, ",")),
-               helps.empty() ? "fewer pins: they contradict each other on these GPUs"
+  std::string expected = helps.empty()
+                             ? "fewer pins: they contradict each other on these GPUs"
                              : fmt::format("all of them but {}: together they fit no plan",
-                                           fmt::join(helps, ", or but "))});
+                                           fmt::join(helps, ", or but "));
+  if (mixes_modes(request.pins))
+    expected +=
+        "; a sequence is split by tensor parallelism (tp) or by all-to-alls and rings (sp, hp, "
+        "cp), not by both";
+  reasons.add({{}, 0, "--pin", fmt::format("{}", fmt::join(all, ",")), std::move(expected)});
 }
 
-// The fewest nodes, of twice, four times ... as many, on which there is a plan.
+// The fewest nodes on which there is a plan. A curve has twice, four times ... as many GPUs.
 std::optional<int> enough_gpus(const TransformerRequest& request,
                                std::optional<int> node_of_a_curve) {
-  for (int times = 2; times <= kMostTimesAsManyNodes; times *= 2) {
-    TransformerRequest more = on_gpus(request, request.gpus * times);
+  const int step = node_of_a_curve ? request.gpus : request.task.fabric.gpus_per_node;
+  const int now = request.gpus / step;
+  for (int nodes = now + 1; nodes <= now * kMostTimesAsManyNodes; ++nodes) {
+    const bool is_times =
+        nodes % now == 0 && std::has_single_bit(static_cast<unsigned>(nodes / now));
+    if (!is_times && (node_of_a_curve || nodes > kEachNumberOfNodes)) continue;
+    TransformerRequest more = on_gpus(request, step * nodes);
     if (node_of_a_curve) more.task.fabric.gpus_per_node = std::min(*node_of_a_curve, more.gpus);
     if (!search_transformer(more).best.empty()) return more.gpus;
   }

@@ -36,6 +36,7 @@ Curve planned_curve(std::span<const PlannedSize> sizes) {
   for (const PlannedSize& size : sizes) {
     if (!size.best) continue;
     const double rate = std::floor(kMicro / size.best->time.iteration);
+    if (rate < 1) continue;  // weeks for an iteration: no curve can say it
     points.push_back({size.gpus, IterationRate{static_cast<std::int64_t>(rate)}});
   }
   return Curve{std::move(points), CurveOrigin::planned};

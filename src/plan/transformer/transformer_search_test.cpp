@@ -202,7 +202,23 @@ TEST(TransformerAdvice, NamesThePinsThatContradictEachOther) {
   request.pins.cp = 2;
   EXPECT_EQ(to_string(why_no_plan(request).reasons),
             "--pin is \"tp=8,cp=2\", expected all of them but tp=8, or but cp=2: together they fit "
-            "no plan\n");
+            "no plan; a sequence is split by tensor parallelism (tp) or by all-to-alls and rings "
+            "(sp, hp, cp), not by both\n");
+}
+
+// Not only twice as many: three nodes do where two are too few and the batch can be divided by three.
+TEST(TransformerAdvice, NamesTheFewestNodesThatDo) {
+  TransformerRequest request = llama_request(4096, 1, 48);
+  request.task.fabric.gpus_per_node = 1;
+  while (request.memory_bytes > 0) {
+    request.gpus = 3;
+    const bool fits_three = !search_transformer(request).best.empty();
+    request.gpus = 2;
+    if (fits_three && search_transformer(request).best.empty()) break;
+    request.memory_bytes -= 1024.0 * 1024 * 1024;
+  }
+  request.gpus = 1;
+  EXPECT_THAT(to_string(why_no_plan(request).reasons), testing::HasSubstr("or --nodes 3"));
 }
 
 TEST(TransformerAdvice, NamesTheSmallestBatchThatCanBeDivided) {
