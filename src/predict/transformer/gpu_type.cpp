@@ -8,8 +8,10 @@
 namespace weir::predict {
 namespace {
 
+// docs/reference/gpus.md has this table for people; a test compares them.
 // Rates, memory and links: NVIDIA's data sheets (V100 2020-01, A100 2021-06, H100 2023-03, H200 2024-11,
-// L40S 2023-08, A10G by AWS); A800 and H800 are A100 and H100 with NVLink at 400 GB/s both ways. Networks: the
+// L40S 2023-08). The A10G is AWS's variant of the A10, with the same memory and 70 instead of 125 TFLOP/s (Baseten, "NVIDIA
+// A10 vs A10G for ML model inference"). A800 and H800 are A100 and H100 with NVLink at 400 GB/s both ways. Networks: the
 // vendor's reference node (DGX-1V 4 x 100 Gb, DGX A100 8 x 200 Gb, DGX H100 8 x 400 Gb), L40S and A10G as cloud
 // nodes have them. GEMM: what training sustains. A100: 0.78, the one constant set on measured runs: the eight of Korthikanti
 // et al. 2022, table 5 (22B to 1T), which are in no other comparison. That is nine tenths of the best case of the "maximum
@@ -20,7 +22,7 @@ namespace {
 constexpr std::array<GpuType, 10> kGpuTypes{{
     {"V100-16G", 125, 16, 900, 150, 0.80, 4, 100, 0.80, 0.35, 0.30, 1.5},
     {"V100-32G", 125, 32, 900, 150, 0.80, 4, 100, 0.80, 0.35, 0.30, 1.7},
-    {"A10G", 125, 24, 600, 16, 0.75, 1, 100, 0.55, 0.45, 0.40, 1.0},
+    {"A10G", 70, 24, 600, 16, 0.75, 1, 100, 0.70, 0.45, 0.40, 1.0},
     {"L40S", 362, 48, 864, 32, 0.75, 1, 100, 0.70, 0.45, 0.40, 1.5},
     {"A100-40G", 312, 40, 1555, 300, 0.78, 8, 200, 0.78, 0.70, 0.60, 2.0},
     {"A100-80G", 312, 80, 2039, 300, 0.78, 8, 200, 0.78, 0.70, 0.60, 2.5},
