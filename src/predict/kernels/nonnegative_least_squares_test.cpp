@@ -75,6 +75,12 @@ RC_GTEST_PROP(NonnegativeLeastSquares, IsNeverNegativeAndAtTheOptimum, (std::uin
   RC_ASSERT(squares.optimality_gap(values) < 1e-6);
 }
 
+// Columns so much alike that descent is not there after all its sweeps.
+TEST(NonnegativeLeastSquaresGolden, FinishesWhereColumnsAreNearlyAlike) {
+  const auto squares = squares_of(problem_of(92265532616599), 1, 1);
+  EXPECT_LT(squares.optimality_gap(squares.solve()), 1e-9);
+}
+
 RC_GTEST_PROP(NonnegativeLeastSquares, NeitherCopiesOfTheDataNorTheUnitOfWeightsMatter,
               (std::uint64_t seed)) {
   const RandomProblem problem = problem_of(seed);
