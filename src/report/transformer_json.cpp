@@ -57,6 +57,7 @@ nlohmann::ordered_json time_json(const predict::TransformerTime& time) {
   return {{"linear", ms(time.linear)},
           {"attention", ms(time.attention)},
           {"ring_waiting", ms(time.ring_waiting)},
+          {"ring_home", ms(time.ring_home)},
           {"recompute", ms(time.again)},
           {"sequence", ms(time.sequence)},
           {"weights", ms(time.weights)},

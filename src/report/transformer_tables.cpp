@@ -116,10 +116,12 @@ std::string attention_meaning(const TransformerView& view) {
   if (plan.grid.head > view.request.task.model.kv_heads)
     text += fmt::format(", KV heads {} times", plan.grid.head / view.request.task.model.kv_heads);
   if (plan.grid.context > 1) {
-    const double waiting = view.chosen().time.ring_waiting;
-    text += waiting > 1e-3 * view.chosen().time.iteration
-                ? fmt::format(", the ring waits {} ms", ms_text(waiting))
-                : ", the ring is hidden behind attention";
+    const predict::TransformerTime& time = view.chosen().time;
+    const double beside = time.ring_waiting - time.ring_home;
+    text += beside > 1e-3 * time.iteration
+                ? fmt::format(", the ring waits {} ms", ms_text(time.ring_waiting))
+                : fmt::format(", the ring is hidden but for {} ms, when gradients come home",
+                              ms_text(time.ring_waiting));
   }
   return text;
 }

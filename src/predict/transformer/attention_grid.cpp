@@ -13,6 +13,9 @@ AttentionVolume attention_volume(const TransformerModel& model, std::int64_t seq
   volume.kv_bytes = 4 * tokens * model.head_dim * std::max<std::int64_t>(model.kv_heads, grid.head);
   volume.all_to_all_sent = (2 * volume.query_bytes + volume.kv_bytes) / grid.head * (grid.head - 1);
   volume.ring_sent = (grid.context - 1) * volume.kv_bytes;
+  const GradientSends gradients = gradient_sends(grid);
+  volume.ring_sent_backward =
+      volume.ring_sent + (gradients.inner + gradients.outer) * volume.kv_bytes;
   volume.flops_per_step = 2.0 * static_cast<double>(sequence) * static_cast<double>(tokens) *
                           static_cast<double>(model.query_width()) / grid.context;
   return volume;
@@ -44,6 +47,26 @@ double ring_seconds(const AttentionGrid& grid, double step, double inner, double
   const double window = (grid.window - 1) * std::max(step, inner) + step;
   const int before_last = grid.windows() - 1;
   return before_last * std::max(window, outer) + window;
+}
+
+GradientSends gradient_sends(const AttentionGrid& grid) {
+  if (grid.context == 1) return {};
+  return {grid.window * grid.windows(), grid.windows()};
+}
+
+double ring_backward_seconds(const AttentionGrid& grid, double step, const RingHops& hops) {
+  if (grid.context == 1) return step;
+  const double inside = grid.window == 1 ? step : std::max(step, hops.inner_both);
+  const double rest = grid.window == 1 ? 0 : (grid.window - 2) * inside + step;
+  double seconds = 0;
+  for (int j = 0; j < grid.windows(); ++j) {
+    // The first step waits for the gradients of the window before.
+    const double first = j == 0 ? inside : std::max(inside, hops.way_home());
+    const bool is_last = j + 1 == grid.windows();
+    const double between = is_last ? 0 : j == 0 ? hops.outer : hops.outer_both;
+    seconds += std::max(first + rest, between);
+  }
+  return seconds + hops.way_home();
 }
 
 double inner_hop_seconds(const Fabric& fabric, const AttentionGrid& grid, double bytes) {

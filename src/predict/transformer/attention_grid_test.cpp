@@ -126,6 +126,89 @@ RC_GTEST_PROP(AttentionGridProperty, ARingIsNeverFasterThanItsComputing, ()) {
   RC_ASSERT(ring_seconds(grid, step, inner, outer + 1) >= time);
 }
 
+// The backward pass of a double ring, message by message: rank c = u w + v, outer steps of w inner ones.
+struct Messages {
+  int blocks = 0;
+  int gradients_inner = 0;
+  int gradients_outer = 0;
+};
+Messages walk_backward(const AttentionGrid& grid) {
+  const int w = grid.window;
+  const int windows = grid.windows();
+  Messages sent;
+  // Whose gradients each rank holds; everybody begins with his own.
+  std::vector<int> held(static_cast<std::size_t>(grid.context));
+  std::iota(held.begin(), held.end(), 0);
+  std::vector<std::set<int>> added(held.size());  // by owner: who has computed with his block
+  const auto pass_on = [&](auto next) {
+    std::vector<int> arrived(held.size());
+    for (int c = 0; c < grid.context; ++c)
+      arrived[static_cast<std::size_t>(next(c))] = held[static_cast<std::size_t>(c)];
+    held = arrived;
+  };
+  for (int j = 0; j < windows; ++j) {
+    if (j < windows - 1) ++sent.blocks;  // to the next window
+    for (int t = 0; t < w; ++t) {
+      if (t < w - 1) ++sent.blocks;
+      for (int c = 0; c < grid.context; ++c)
+        added[static_cast<std::size_t>(held[static_cast<std::size_t>(c)])].insert(c);
+      pass_on([&](int c) { return c / w * w + (c % w + 1) % w; });
+      ++sent.gradients_inner;
+    }
+    pass_on([&](int c) { return (c + w) % grid.context; });
+    ++sent.gradients_outer;
+  }
+  for (int c = 0; c < grid.context; ++c) {
+    RC_ASSERT(held[static_cast<std::size_t>(c)] == c);  // home again
+    RC_ASSERT(added[static_cast<std::size_t>(c)].size() == held.size());
+  }
+  return sent;
+}
+
+RC_GTEST_PROP(AttentionGridProperty, GradientsAreSentUntilTheyAreHome, ()) {
+  const AttentionGrid grid = any_grid(17);
+  RC_PRE(grid.context > 1);
+  const Messages sent = walk_backward(grid);
+  const GradientSends counted = gradient_sends(grid);
+  RC_ASSERT(counted.inner == sent.gradients_inner);
+  RC_ASSERT(counted.outer == sent.gradients_outer);
+  RC_ASSERT(sent.blocks == grid.context - 1);
+  // d_cp + W of Size(dkv), d_cp - 1 of Size(kv).
+  const AttentionVolume volume =
+      attention_volume(llama2_7b(8), std::int64_t{grid.gpus()} << 10, grid);
+  RC_ASSERT(counted.inner + counted.outer == grid.context + grid.windows());
+  RC_ASSERT(volume.ring_sent_backward ==
+            (grid.context - 1 + grid.context + grid.windows()) * volume.kv_bytes);
+}
+
+// P8 of the backward pass: never faster than its computing and the gradients' way home, and exactly that when all else is
+// hidden.
+RC_GTEST_PROP(AttentionGridProperty, ABackwardRingTakesItsComputingAndTheWayHome, ()) {
+  const AttentionGrid grid = any_grid(17);
+  const double step = 4 * *rc::gen::inRange(1, 1000);
+  const double inner = grid.window == 1 ? 0 : step * *rc::gen::inRange(0, 5) / 4;
+  const double outer = grid.windows() == 1 ? 0 : step * *rc::gen::inRange(0, 5) / 4;
+  const RingHops hops{inner, 2 * inner, outer, 2 * outer};
+  const double time = ring_backward_seconds(grid, step, hops);
+  if (grid.context == 1) {
+    RC_ASSERT(time == step);
+    return;
+  }
+  const double least = grid.context * step + hops.way_home();
+  RC_ASSERT(time >= least);
+  const bool hides_inside = grid.window == 1 || hops.inner_both <= step;
+  const bool hides_home = grid.windows() == 1 || hops.way_home() <= step;
+  const bool hides_between = (grid.windows() == 1 || outer <= grid.window * step) &&
+                             (grid.windows() <= 2 || hops.outer_both <= grid.window * step);
+  RC_ASSERT((time == least) == (hides_inside && hides_home && hides_between));
+  for (double RingHops::*hop :
+       {&RingHops::inner, &RingHops::inner_both, &RingHops::outer, &RingHops::outer_both}) {
+    RingHops slower = hops;
+    slower.*hop += 1;
+    RC_ASSERT(ring_backward_seconds(grid, step, slower) >= time);
+  }
+}
+
 TEST(AttentionGrid, SendsBetweenNodesWithAsManyCardsAsThePlacementUses) {
   const Fabric fabric{8, 200e9, 25e9, 4};
   const double block = 1e9;

@@ -19,6 +19,7 @@ struct LayerSeconds {
   Pass linear;     // with streaming operators
   Pass attention;  // with the ring's waiting
   Pass ring_waiting;
+  double ring_home = 0;            // of it
   Pass exchange;                   // along the sequence
   double exchange_again_plus = 0;  // what selective++ repeats of it
   double weights = 0;
@@ -114,8 +115,13 @@ class LayerModel {
     const ComputeSeconds step = compute_.attention(attention_shape());
     const AttentionVolume volume = attention_volume(model_, task_.sequence, grid);
     const double kv = plan_.micro_batch * static_cast<double>(volume.kv_bytes);
-    seconds.attention.forward = ring(step.forward, kv);
-    seconds.attention.backward = ring(step.backward, 2 * kv);  // blocks and their gradients
+    seconds.attention.forward = ring_seconds(grid, step.forward, inner_hop(kv), outer_hop(kv));
+    const RingHops hops{.inner = inner_hop(kv),
+                        .inner_both = inner_hop(2 * kv),
+                        .outer = outer_hop(kv),
+                        .outer_both = outer_hop(2 * kv)};
+    seconds.attention.backward = ring_backward_seconds(grid, step.backward, hops);
+    seconds.ring_home = hops.way_home();
     seconds.ring_waiting.forward = seconds.attention.forward - grid.context * step.forward;
     seconds.ring_waiting.backward = seconds.attention.backward - grid.context * step.backward;
     seconds.attention_calls = {grid.context * step.forward_calls,
@@ -129,10 +135,11 @@ class LayerModel {
     seconds.tensors = matrices.tensors;
   }
 
-  double ring(double step, double bytes) const {
-    if (plan_.grid.context == 1) return step;
-    return ring_seconds(plan_.grid, step, inner_hop_seconds(task_.fabric, plan_.grid, bytes),
-                        outer_hop_seconds(task_.fabric, plan_.grid, bytes));
+  double inner_hop(double bytes) const {
+    return inner_hop_seconds(task_.fabric, plan_.grid, bytes);
+  }
+  double outer_hop(double bytes) const {
+    return outer_hop_seconds(task_.fabric, plan_.grid, bytes);
   }
 
   void add_exchange(LayerSeconds& seconds) const {
@@ -284,6 +291,7 @@ TransformerTime time_with(const TransformerTask& task, const TransformerPlan& pl
   time.weights = times * weights_exposed;
   time.weights_hidden = times * std::max(0.0, layer.weights - weights_exposed);
   time.ring_waiting = times * (layer.ring_waiting.forward + layer.ring_waiting.backward);
+  time.ring_home = times * layer.ring_home;
   time.head = micro * (head.both() + embedding.both());
   time.beyond = times * layer.beyond + micro * (head.beyond + embedding.beyond);
   add_pipeline(task, plan, count * whole_layer, time);

@@ -50,6 +50,7 @@ struct
   double iteration = 0;
 
   double ring_waiting = 0;  // of attention: not computing
+  double ring_home = 0;     // of that: gradients on their way home, which nothing hides
   double weights_hidden = 0;
   double gradients_hidden = 0;
   double cpu = 0;     // what its launches take; 0 when not known

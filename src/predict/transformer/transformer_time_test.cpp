@@ -71,7 +71,7 @@ RC_GTEST_PROP(TransformerTimeProperty, NeverGrowsWithABandwidth, ()) {
   const double sum = time.linear + time.attention + time.again + time.sequence + time.weights +
                      time.head + time.bubble + time.transfers + time.gradients + time.update;
   RC_ASSERT(std::abs(sum - time.iteration) <= 1e-9 * sum);
-  RC_ASSERT(time.ring_waiting >= -1e-9 * sum);
+  RC_ASSERT(time.ring_waiting >= time.ring_home - 1e-9 * sum);
   const auto better = [&](auto change) {
     TransformerTask other = task;
     change(other);
@@ -93,6 +93,22 @@ TEST(TransformerTime, HidesWeightsBehindLinearLayersAndPaysATenth) {
   const TransformerTime waited = transformer_time(task, plan);
   EXPECT_NEAR(hidden.weights, 0.1 * waited.weights, 1e-9);
   EXPECT_NEAR(hidden.weights_hidden, 0.9 * waited.weights, 1e-9);
+}
+
+// LLaMA2-7B, 128K tokens, 8 x 2 over nodes with four cards of 200 Gbit/s: 128 MiB of gradients at 11.25 GB/s come home in
+// 11.9 ms, in each of 32 layers and 8 microbatches.
+TEST(TransformerTime, WaitsForTheGradientsOfARingToComeHome) {
+  TransformerTask task = task_on("A100-80G", llama2_7b(), 1 << 17, 32);
+  task.fabric.nics = 4;
+  TransformerPlan plan;
+  plan.grid = {8, 2, 2};
+  plan.replicas = 4;
+  plan.micro_count = 8;
+  const TransformerTime time = transformer_time(task, plan);
+  EXPECT_NEAR(time.ring_home, 32 * 8 * (128 * 1024 * 1024 / 11.25e9), 0.01);
+  EXPECT_NEAR(time.ring_waiting, time.ring_home, 1e-9);  // all else is hidden
+  plan.grid = {8, 2, 1};                                 // the same ring, of two windows
+  EXPECT_NEAR(transformer_time(task, plan).ring_home, time.ring_home, 1e-9);
 }
 
 TEST(TransformerTime, IsNeverShorterThanTheCpuNeedsToCallIt) {
