@@ -59,6 +59,54 @@ TEST(TransformerCommand, KeepsPins) {
   EXPECT_EQ(degrees["recompute"], "full");
 }
 
+TEST(TransformerCommand, OverlapAndPoolCanBePinned) {
+  for (const char* overlap : {"on", "off"}) {
+    for (const char* pool : {"on", "off"}) {
+      const std::string pins = fmt::format("overlap={},pool={},wp=8", overlap, pool);
+      const Ran ran = plan_model({"--batch", "64", "--pin", pins, "--json"});
+      ASSERT_EQ(ran.exit_code, 0) << ran.err;
+      const auto answer = nlohmann::json::parse(ran.out);
+      EXPECT_EQ(answer["plan"]["overlap"], std::string{"on"} == overlap);
+      EXPECT_EQ(answer["plan"]["memory_pool"], std::string{"on"} == pool);
+      // The same pins and degrees lead to the same plan.
+      const auto degrees = answer["plan"];
+      const auto again = nlohmann::json::parse(
+          plan_model(
+              {"--batch", "64", "--json", "--pin",
+               fmt::format("mode={},hp={},cp={},wp={},zp={},accumulate={},overlap={},pool={}",
+                           degrees["mode"].get<std::string>(), degrees["hp"].get<int>(),
+                           degrees["cp"].get<int>(), degrees["wp"].get<int>(),
+                           degrees["zp"].get<int>(), degrees["accumulate"].get<int>(), overlap,
+                           pool)})
+              .out);
+      EXPECT_EQ(again["plan"], degrees);
+    }
+  }
+  const std::string words = plan_model({"--batch", "64", "--pin", "wp=8"}).out;
+  EXPECT_THAT(words, AllOf(HasSubstr("\noverlap=off"), HasSubstr("\npool=o")));
+  EXPECT_THAT(plan_model({"--pin", "overlap=maybe,pool=1"}).err,
+              AllOf(HasSubstr("overlap=on or off"), HasSubstr("pool=on or off")));
+}
+
+// A trainer without a pool does not get the memory that one would save.
+TEST(TransformerCommand, OnlyInternEvoHasAMemoryPool) {
+  for (const char* target : {"megatron", "deepspeed", "torchtitan", "torchrun"}) {
+    const Ran ran = plan_model({"--gpu", "A100-40G", "--batch", "64", "--export", target, "--json"},
+                               "llama2-7b.json");
+    ASSERT_EQ(ran.exit_code, 0) << target << ran.err;
+    EXPECT_EQ(nlohmann::json::parse(ran.out)["plan"]["memory_pool"], false) << target;
+    const Ran pinned = plan_model({"--batch", "64", "--export", target, "--pin", "pool=on"});
+    EXPECT_EQ(pinned.exit_code, 2) << target;
+    EXPECT_THAT(pinned.err,
+                AllOf(HasSubstr("\"pool=on\""), HasSubstr("no word for a memory pool")));
+  }
+  const Ran internevo = plan_model({"--batch", "64", "--export", "internevo", "--pin", "pool=on"});
+  EXPECT_THAT(internevo.out, HasSubstr("memory_pool=True"));
+  const Ran waits =
+      plan_model({"--batch", "64", "--export", "internevo", "--pin", "pool=off,overlap=off,wp=8"});
+  EXPECT_THAT(waits.out, HasSubstr("overlap=False, memory_pool=False"));
+}
+
 TEST(TransformerCommand, RefusesWhatContradicts) {
   Ran ran = plan_model({"--nodes", "2", "--pin", "tp=3"});
   EXPECT_EQ(ran.exit_code, 2);
@@ -259,7 +307,7 @@ TEST(TransformerCommand, TellsWhatAnExportIsWorth) {
 TEST(TransformerCommand, TellsWhyACurveHasGaps) {
   const Ran ran = plan_model({"--curve", "1,6,12,24,32,100", "--batch", "64"}, "llama2-7b.json");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("too little memory: the smallest plan needs 164 GiB"),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("too little memory: the smallest plan needs 176 GiB"),
                              HasSubstr("batch 64 cannot be divided among 24 GPUs, but 66 can"),
                              HasSubstr("times that of 32"), HasSubstr("llama2-7b: 6.74 billion")));
   EXPECT_EQ(ran.err,

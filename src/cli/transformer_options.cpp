@@ -70,7 +70,7 @@ std::vector<OptionSpec> transformer_options() {
            "With --model-config or --dims: what is decided already, as in tp=8,pp=2. mode (mtp, "
            "msp, fsp, isp), tp, sp, hp, cp, window, placement (head-first, context-first), dp, "
            "pp, interleave, wp, zp, recompute (none, selective, full, selective++), "
-           "micro-batch, accumulate."},
+           "micro-batch, accumulate, overlap (on, off), pool (on, off)."},
       {.name = "objective",
        .type = OptionType::text,
        .default_text = "time",

@@ -14,6 +14,7 @@
 #include "cli/output_files.h"
 #include "cli/planning_setup.h"
 #include "cli/transformer_options.h"
+#include "cli/transformer_output.h"
 #include "cli/transformer_times.h"
 #include "report/plan_export.h"
 
@@ -59,9 +60,11 @@ class PinReader {
     if (name == "mode") return set(text, pins_.mode, mode(text, value));
     if (name == "recompute") return set(text, pins_.recompute, recompute(text, value));
     if (name == "placement") return set(text, pins_.is_head_first, placement(text, value));
+    if (name == "overlap") return set(text, pins_.overlaps, is_on(text, name, value));
+    if (name == "pool") return set(text, pins_.has_memory_pool, is_on(text, name, value));
     reject(text,
            "mode=, tp=, sp=, hp=, cp=, window=, placement=, dp=, pp=, interleave=, wp=, zp=, "
-           "recompute=, micro-batch= or accumulate=");
+           "recompute=, micro-batch=, accumulate=, overlap= or pool=");
   }
 
   const TransformerPins& pins() const { return pins_; }
@@ -109,6 +112,14 @@ class PinReader {
     if (value == "head-first") return true;
     if (value == "context-first") return false;
     reject(text, "placement=head-first or context-first");
+    return std::nullopt;
+  }
+
+  std::optional<bool> is_on(const std::string& text, const std::string& name,
+                            const std::string& value) {
+    if (value == "on") return true;
+    if (value == "off") return false;
+    reject(text, fmt::format("{}=on or off", name));
     return std::nullopt;
   }
 
@@ -261,7 +272,7 @@ Result<TransformerSetup> read_transformer_setup(const OptionValues& options) {
   if (options.has("export")) {
     const report::ExportTarget target = report::export_target(options.text("export"));
     setup.request.can_run = [target, task](const predict::TransformerPlan& plan) {
-      return report::beyond(target, task, plan).empty();
+      return words_missing(target, task, plan).empty();
     };
   }
   return setup;

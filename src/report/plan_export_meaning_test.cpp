@@ -240,7 +240,7 @@ std::optional<Meaning> weir_meaning(const std::string& text, const TransformerMo
 TransformerPlan without_choice_of_words(TransformerPlan plan) {
   if (plan.split() == 1) plan.mode = ParallelMode::isp;
   if (plan.grid.head == 1 || plan.grid.context == 1) plan.grid.is_head_first = true;
-  plan.has_memory_pool = true;
+  plan.hides_weights = plan.has_memory_pool = true;  // only weir and InternEvo have words for them
   return plan;
 }
 

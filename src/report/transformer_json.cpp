@@ -49,6 +49,7 @@ nlohmann::ordered_json degrees_json(const predict::TransformerPlan& plan) {
           {"recompute", to_string(plan.recompute)},
           {"micro_batch", plan.micro_batch},
           {"accumulate", plan.micro_count},
+          {"overlap", plan.overlaps()},
           {"memory_pool", plan.has_memory_pool}};
 }
 

@@ -151,6 +151,8 @@ std::string plan_words(const TransformerPlan& plan) {
                       plan.optimizer_shards, plan.micro_batch, plan.micro_count);
   if (plan.recompute != predict::Recompute::none)
     text += fmt::format(", recompute {}", to_string(plan.recompute));
+  if (plan.gradient_shards > 1 && !plan.hides_weights) text += ", no overlap";
+  if (plan.has_memory_pool) text += ", pool";
   return text;
 }
 
@@ -198,6 +200,14 @@ Table degree_table(const TransformerView& view) {
   add("recompute", std::string{to_string(plan.recompute)},
       plan.recompute == predict::Recompute::none ? "everything is kept"
                                                  : "in the backward pass, to save memory");
+  if (plan.gradient_shards > 1)
+    add("overlap", plan.overlaps() ? "on" : "off",
+        plan.overlaps() ? "what is gathered or scattered moves behind linear layers"
+                        : "one layer gathered at a time, to save memory");
+  if (plan.weight_shards > 1 && is_isp)
+    add("memory pool", plan.has_memory_pool ? "on" : "off",
+        plan.has_memory_pool ? "for gathered weights and their gradients: less is wasted"
+                             : "weights are gathered into ordinary memory");
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace weir::plan {
@@ -72,6 +73,10 @@ TransformerRequest with_pins(const TransformerRequest& request, TransformerPins 
   return other;
 }
 
+std::string switch_text(std::string_view name, bool is_on) {
+  return fmt::format("{}={}", name, is_on ? "on" : "off");
+}
+
 // Each pin alone, as text and as pins; and all pins without it.
 struct OnePin {
   std::string text;
@@ -106,6 +111,12 @@ std::vector<OnePin> pin_list(const TransformerPins& pins) {
   if (pins.recompute)
     add_pin(pins, &TransformerPins::recompute,
             fmt::format("recompute={}", to_string(*pins.recompute)), nullptr, list);
+  if (pins.overlaps)
+    add_pin(pins, &TransformerPins::overlaps, switch_text("overlap", *pins.overlaps), nullptr,
+            list);
+  if (pins.has_memory_pool)
+    add_pin(pins, &TransformerPins::has_memory_pool, switch_text("pool", *pins.has_memory_pool),
+            nullptr, list);
   return list;
 }
 
@@ -245,6 +256,16 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
     TransformerPins pins = request.pins;
     pins.recompute = recompute;
     add(fmt::format("recompute={}", to_string(recompute)), pins);
+  }
+  if (!request.pins.overlaps) {
+    TransformerPins pins = request.pins;
+    pins.overlaps = !chosen.overlaps();
+    add(switch_text("overlap", *pins.overlaps), pins);
+  }
+  if (!request.pins.has_memory_pool) {
+    TransformerPins pins = request.pins;
+    pins.has_memory_pool = !chosen.has_memory_pool;
+    add(switch_text("pool", *pins.has_memory_pool), pins);
   }
   return list;
 }

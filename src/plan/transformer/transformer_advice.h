@@ -20,8 +20,8 @@ struct TransformerAlternative {
 // The best plan of each family of attention: heads only, one ring only, both with one ring.
 std::vector<TransformerAlternative> attention_families(const TransformerRequest& request);
 
-// The best plan with one degree twice or half as large, another recomputation, another placement: for each degree
-// that the request does not pin.
+// The best plan with one degree twice or half as large, another recomputation, another placement, overlapping and the
+// memory pool switched: for each that the request does not pin.
 std::vector<TransformerAlternative> other_degrees(const TransformerRequest& request,
                                                   const predict::TransformerPlan& chosen);
 

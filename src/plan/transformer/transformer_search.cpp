@@ -25,13 +25,21 @@ auto simplicity(const TransformerPlan& plan) {
                     plan.optimizer_shards,
                     plan.recompute,
                     plan.interleave,
-                    plan.micro_batch};
+                    plan.micro_batch,
+                    !plan.hides_weights,
+                    plan.has_memory_pool};
 }
 
 bool is_better(const TransformerChoice& a, const TransformerChoice& b) {
   if (a.time.iteration != b.time.iteration) return a.time.iteration < b.time.iteration;
   if (a.memory.needed != b.memory.needed) return a.memory.needed < b.memory.needed;
   return simplicity(a.plan) < simplicity(b.plan);
+}
+
+bool differs_only_in_variant(TransformerPlan a, const TransformerPlan& b) {
+  a.hides_weights = b.hides_weights;
+  a.has_memory_pool = b.has_memory_pool;
+  return a == b;
 }
 
 struct Candidate {
@@ -79,34 +87,55 @@ class TransformerSearch {
     return candidates;
   }
 
-  // Memory never grows with shards, so this one fits if any does.
+  // The one that needs least memory, if any is allowed.
   std::optional<TransformerPlan> finest_shards(const TransformerPlan& structure) const {
-    if (request_.can_run || request_.pins.wp || request_.pins.zp) {
-      std::optional<TransformerPlan> finest;
-      double least = std::numeric_limits<double>::infinity();
-      for (const TransformerPlan& plan : sharded(request_, structure)) {
-        if (request_.can_run && !request_.can_run(plan)) continue;
-        const double needed = memory_of(plan).needed;
-        if (needed >= least) continue;
-        least = needed;
-        finest = plan;
-      }
-      return finest;
+    std::optional<TransformerPlan> finest;
+    double least = std::numeric_limits<double>::infinity();
+    for (const TransformerPlan& plan : possibly_finest(structure)) {
+      if (request_.can_run && !request_.can_run(plan)) continue;
+      const double needed = memory_of(plan).needed;
+      if (needed >= least) continue;
+      least = needed;
+      finest = plan;
     }
+    return finest;
+  }
+
+  // Memory never grows with shards, but by what is gathered when weights are sharded at all.
+  std::vector<TransformerPlan> possibly_finest(const TransformerPlan& structure) const {
+    const TransformerPins& pins = request_.pins;
+    if (request_.can_run || pins.wp || pins.zp || pins.overlaps || pins.has_memory_pool)
+      return sharded(request_, structure);
     TransformerPlan plan = structure;
-    plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = plan.same_weights();
-    return plan;
+    plan.gradient_shards = plan.optimizer_shards = plan.same_weights();
+    std::vector<TransformerPlan> plans{plan};
+    if (plan.same_weights() == 1) return plans;
+    plan.weight_shards = plan.same_weights();
+    plan.hides_weights = false;
+    plans.push_back(plan);
+    plan.has_memory_pool = plan.mode == predict::ParallelMode::isp;
+    plans.push_back(plan);
+    return plans;
   }
 
   std::optional<TransformerChoice> best_shards(const TransformerPlan& structure) {
     std::optional<TransformerChoice> best;
+    std::optional<TransformerChoice> before;
     for (const TransformerPlan& plan : sharded(request_, structure)) {
+      const bool has_equal_shards = before && differs_only_in_variant(before->plan, plan);
+      const bool now_waits = has_equal_shards && before->plan.hides_weights && !plan.hides_weights;
+      // Waiting takes longer, unless the GPU waits for the CPU all the same.
+      if (now_waits && before->time.launching == 0) continue;
       if (request_.can_run && !request_.can_run(plan)) continue;
       const TransformerMemory memory = memory_of(plan);
       if (memory.needed > request_.memory_bytes) continue;
       ++answer_.looked_at;
-      TransformerChoice choice{plan, predict::transformer_time(request_.task, plan), memory};
-      if (!best || is_better(choice, *best)) best = std::move(choice);
+      // A pool takes no time.
+      const bool is_known = has_equal_shards && !now_waits;
+      const TransformerTime time =
+          is_known ? before->time : predict::transformer_time(request_.task, plan);
+      before = TransformerChoice{plan, time, memory};
+      if (!best || is_better(*before, *best)) best = before;
     }
     return best;
   }

@@ -65,7 +65,6 @@ double least_by_trying_all(const TransformerRequest& request) {
                     plan.replicas = request.gpus / (hp * cp * pp);
                     plan.micro_batch = static_cast<int>(mb);
                     plan.micro_count = static_cast<int>(task.batch / (plan.replicas * mb));
-                    plan.has_memory_pool = mode == ParallelMode::isp;
                     plan.recompute = recompute;
                     if (plan.batch() != task.batch) continue;
                     for (int wp = 1; wp <= plan.same_weights(); wp *= 2)
@@ -74,7 +73,12 @@ double least_by_trying_all(const TransformerRequest& request) {
                           plan.weight_shards = wp;
                           plan.gradient_shards = gs;
                           plan.optimizer_shards = os;
-                          try_plan();
+                          for (const bool hides : {true, false})
+                            for (const bool pool : {true, false}) {
+                              plan.hides_weights = hides;
+                              plan.has_memory_pool = pool;
+                              try_plan();
+                            }
                         }
                   }
   return least;
@@ -91,6 +95,8 @@ RC_GTEST_PROP(TransformerSearchProperty, FindsWhatTryingEverythingFinds, ()) {
   request.task.sequence <<= *rc::gen::inRange(0, 3);
   if (*rc::gen::inRange(0, 3) == 0) request.pins.pp = 2;
   if (*rc::gen::inRange(0, 3) == 0) request.pins.zp = 2;
+  if (*rc::gen::inRange(0, 4) == 0) request.pins.overlaps = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::inRange(0, 4) == 0) request.pins.has_memory_pool = *rc::gen::arbitrary<bool>();
   // From the GPU's type, or by kernels with a CPU that never, sometimes or always holds them up.
   if (*rc::gen::inRange(0, 3) != 0) {
     const double probe = *rc::gen::elementOf(std::vector{0.01, 50.0, 2000.0});
@@ -159,7 +165,8 @@ TEST(TransformerSearch, GivesTheSameAnswerTwice) {
 RC_GTEST_PROP(TransformerSearchProperty, TiesGoToLessMemory, ()) {
   const int gpus = 1 << *rc::gen::inRange(0, 4);
   TransformerRequest request = small_request(gpus, gpus * 2, 80);
-  request.task.sequence = 1 << *rc::gen::inRange(9, 13);
+  request.task.sequence = 1 << *rc::gen::inRange(9, 15);
+  if (*rc::gen::arbitrary<bool>()) request.task.gpu.call_us *= 1000;  // the GPU waits for the CPU
   const auto best = search_transformer(request).best;
   RC_PRE(!best.empty());
   for (const TransformerPlan& structure : structures(request)) {
@@ -171,6 +178,49 @@ RC_GTEST_PROP(TransformerSearchProperty, TiesGoToLessMemory, ()) {
                 best.front().time.iteration);
     }
   }
+}
+
+// Llama 405B's dimensions, sharded over 128 GPUs: what gathering ahead and the pool are worth.
+TEST(TransformerAdvice, SaysWhatOverlappingAndTheMemoryPoolAreWorth) {
+  TransformerRequest request;
+  request.task = predict::task_on(
+      "A100-80G", predict::llama_like(126, 16'384, 128, 8, 53'248, 128'256), 8192, 128);
+  request.gpus = 128;
+  request.memory_bytes = 120 * kGiB;
+  request.pins.wp = 128;
+  const TransformerAnswer answer = search_transformer(request);
+  ASSERT_FALSE(answer.best.empty());
+  const TransformerChoice& chosen = answer.best[0];
+  EXPECT_TRUE(chosen.plan.overlaps());
+  const auto with = [&](const std::string& change) {
+    for (const TransformerAlternative& other : other_degrees(request, chosen.plan))
+      if (other.change == change) return other.best;
+    return std::optional<TransformerChoice>{};
+  };
+  const auto waits = with("overlap=off");
+  ASSERT_TRUE(waits);
+  EXPECT_GT(waits->time.iteration, 1.05 * chosen.time.iteration);
+  const auto other_pool = with(chosen.plan.has_memory_pool ? "pool=off" : "pool=on");
+  ASSERT_TRUE(other_pool);
+  EXPECT_NE(other_pool->plan.has_memory_pool, chosen.plan.has_memory_pool);
+  EXPECT_GE(other_pool->time.iteration, chosen.time.iteration);
+}
+
+// One layer gathered needs half the room of two.
+TEST(TransformerSearch, GathersOneLayerAtATimeWhereTwoDoNotFit) {
+  TransformerRequest request = small_request(4, 4, 80);
+  request.pins.wp = 4;
+  request.pins.has_memory_pool = false;
+  request.pins.overlaps = true;
+  const double ahead = search_transformer(request).least_memory;
+  request.pins.overlaps = false;
+  const double one = search_transformer(request).least_memory;
+  ASSERT_LT(one, ahead);
+  request.pins.overlaps.reset();
+  request.memory_bytes = (one + ahead) / 2;
+  const TransformerAnswer answer = search_transformer(request);
+  ASSERT_FALSE(answer.best.empty());
+  EXPECT_FALSE(answer.best[0].plan.overlaps());
 }
 
 TEST(TransformerSpace, HasBothPlacementsWhereTheyDiffer) {

@@ -79,7 +79,7 @@ class StructureList {
     if (request_.task.batch % replicas != 0 || is_pinned_away(request_.pins.dp, replicas)) return;
     for (const ParallelMode mode :
          {ParallelMode::mtp, ParallelMode::msp, ParallelMode::fsp, ParallelMode::isp}) {
-      // Without a split they differ in memory only: mtp keeps no pool. msp and fsp are then mtp.
+      // Without a split they differ in memory only: mtp has no pool. msp and fsp are then mtp.
       const bool is_same = mode == ParallelMode::msp || mode == ParallelMode::fsp;
       if (split == 1 && is_same && request_.pins.mode != mode) continue;
       for (const AttentionGrid& grid : grids(request_, mode, split)) {
@@ -88,7 +88,6 @@ class StructureList {
         plan.grid = grid;
         plan.stages = stages;
         plan.replicas = replicas;
-        plan.has_memory_pool = mode == ParallelMode::isp;
         add_microbatches(plan);
       }
     }
@@ -115,6 +114,8 @@ class StructureList {
     TransformerPins pins = request_.pins;
     pins.wp.reset();
     pins.zp.reset();
+    pins.overlaps.reset();
+    pins.has_memory_pool.reset();
     if (!fits_pins(pins, plan) || !is_of_family(request_.family, request_.task.model, plan)) return;
     if (predict::broken_rules(request_.task.model, request_.task.sequence, request_.gpus,
                               request_.task.batch, plan)
@@ -152,6 +153,8 @@ bool fits_pins(const TransformerPins& pins, const TransformerPlan& plan) {
   if (is_pinned_away(pins.window, plan.grid.window)) return false;
   if (pins.is_head_first && *pins.is_head_first != plan.grid.is_head_first) return false;
   if (pins.recompute && *pins.recompute != plan.recompute) return false;
+  if (pins.overlaps && *pins.overlaps != plan.overlaps()) return false;
+  if (pins.has_memory_pool && *pins.has_memory_pool != plan.has_memory_pool) return false;
   return !is_pinned_away(pins.dp, plan.replicas) && !is_pinned_away(pins.pp, plan.stages) &&
          !is_pinned_away(pins.interleave, plan.interleave) &&
          !is_pinned_away(pins.wp, plan.weight_shards) &&
@@ -173,6 +176,26 @@ std::vector<TransformerPlan> structures(const TransformerRequest& request) {
   return StructureList{request}.all();
 }
 
+namespace {
+
+// With the shards it has: hidden or not, with a pool or without.
+void add_variants(const TransformerPins& pins, TransformerPlan plan,
+                  std::vector<TransformerPlan>& plans) {
+  const bool can_pool = plan.mode == ParallelMode::isp && plan.weight_shards > 1;
+  for (const bool hides : {true, false}) {
+    if (!hides && plan.gradient_shards == 1) continue;
+    plan.hides_weights = hides;
+    if (pins.overlaps && *pins.overlaps != plan.overlaps()) continue;
+    for (const bool pool : {false, true}) {
+      if ((pool && !can_pool) || (pins.has_memory_pool && *pins.has_memory_pool != pool)) continue;
+      plan.has_memory_pool = pool;
+      plans.push_back(plan);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<TransformerPlan> sharded(const TransformerRequest& request,
                                      const TransformerPlan& structure) {
   std::vector<TransformerPlan> plans;
@@ -185,10 +208,10 @@ std::vector<TransformerPlan> sharded(const TransformerRequest& request,
       plan.weight_shards = weights;
       plan.gradient_shards = weights;
       plan.optimizer_shards = weights * zero;
-      plans.push_back(plan);
+      add_variants(request.pins, plan, plans);
       if (zero == 1) continue;
       plan.gradient_shards = plan.optimizer_shards;
-      plans.push_back(plan);
+      add_variants(request.pins, plan, plans);
     }
   }
   return plans;

@@ -3,7 +3,8 @@
 // Every plan for a transformer on so many GPUs, in a fixed order. A structure is a plan without shards: how the GPUs are
 // cut into stages, replicas and sequence splits, the attention grid, what is computed again, microbatches. On each
 // structure the shards of weights, gradients and optimizer state are chosen: gradients as coarse as the weights or as
-// fine as the optimizer state.
+// fine as the optimizer state. With them: whether what moves is hidden, which holds two layers gathered instead of one,
+// and whether gathered weights have a memory pool.
 //
 // Space: pp divides the layers; interleaving up to 8 pieces; msp, mtp and fsp only inside a node; rings need flash
 // attention; selective recomputation only without flash attention, where it saves something.
@@ -34,6 +35,8 @@ struct TransformerPins {
   std::optional<int> wp;
   std::optional<int> zp;
   std::optional<predict::Recompute> recompute;
+  std::optional<bool> overlaps;  // off: nothing is gathered or scattered, or nothing behind it
+  std::optional<bool> has_memory_pool;
   std::optional<int> micro_batch;
   std::optional<int> micro_count;
 };
@@ -60,9 +63,9 @@ bool fits_pins(const TransformerPins& pins, const predict::TransformerPlan& plan
 bool is_of_family(AttentionFamily family, const TransformerModel& model,
                   const predict::TransformerPlan& plan);
 
-// Plans with all shards 1. Pins other than wp and zp hold; `can_run` is not asked.
+// Plans with all shards 1. Pins other than wp, zp, overlap and pool hold; `can_run` is not asked.
 std::vector<predict::TransformerPlan> structures(const TransformerRequest& request);
-// The structure with every choice of shards that the pins allow.
+// The structure with every choice of shards that the pins allow. Of those with equal shards the overlapping ones come first.
 std::vector<predict::TransformerPlan> sharded(const TransformerRequest& request,
                                               const predict::TransformerPlan& structure);
 

@@ -56,17 +56,19 @@ GradientSends gradient_sends(const AttentionGrid& grid) {
 
 double ring_backward_seconds(const AttentionGrid& grid, double step, const RingHops& hops) {
   if (grid.context == 1) return step;
-  const double inside = grid.window == 1 ? step : std::max(step, hops.inner_both);
-  const double rest = grid.window == 1 ? 0 : (grid.window - 2) * inside + step;
-  double seconds = 0;
+  const double computing = grid.window * step;  // of a window
+  const double inside = grid.window == 1 ? 0 : std::max(0.0, hops.inner_both - step);
+  double waiting = 0;
   for (int j = 0; j < grid.windows(); ++j) {
-    // The first step waits for the gradients of the window before.
-    const double first = j == 0 ? inside : std::max(inside, hops.way_home());
+    // The first step waits for the gradients of the window before, the last one sends no block on.
+    const double first = j == 0 ? inside : std::max(inside, hops.way_home() - step);
+    const double rest = grid.window == 1 ? 0 : (grid.window - 2) * inside;
     const bool is_last = j + 1 == grid.windows();
     const double between = is_last ? 0 : j == 0 ? hops.outer : hops.outer_both;
-    seconds += std::max(first + rest, between);
+    waiting += std::max(first + rest, between - computing);
   }
-  return seconds + hops.way_home();
+  // Waiting apart, so that rings that hide everything take the same time to the last bit.
+  return grid.context * step + waiting + hops.way_home();
 }
 
 double inner_hop_seconds(const Fabric& fabric, const AttentionGrid& grid, double bytes) {

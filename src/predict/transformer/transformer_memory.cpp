@@ -40,7 +40,11 @@ LocalShape local_shape(const TransformerModel& model, std::int64_t sequence,
 double layer_bytes(const TransformerModel& model, std::int64_t sequence, bool has_scores,
                    const TransformerPlan& plan, const LocalShape& shape) {
   const double width = static_cast<double>(model.ffn * model.experts_per_token) / shape.hidden;
-  const double kv = static_cast<double>(model.kv_heads) / static_cast<double>(model.heads);
+  // Copied for heads that have none.
+  const std::int64_t kv_heads = plan.mode == ParallelMode::isp
+                                    ? std::max<std::int64_t>(model.kv_heads, plan.grid.head)
+                                    : model.kv_heads;
+  const double kv = static_cast<double>(kv_heads) / static_cast<double>(model.heads);
   const double per_token = 14 + 4 * kv + (model.is_gated ? 8 : 4) * width;
   const double whole = plan.mode == ParallelMode::mtp ? 10 : plan.mode == ParallelMode::msp ? 4 : 0;
   double bytes = shape.tokens * shape.hidden * (whole + (per_token - whole) / shape.split);
@@ -86,6 +90,14 @@ void set_state(const TransformerModel& model, const TransformerPlan& plan, const
   memory.optimizer = 12 * elements / plan.optimizer_shards;
 }
 
+// Matrices of a layer, and of the next where they are gathered ahead. A pool has room for their gradients, too.
+double gathered_bytes(const TransformerModel& model, const TransformerPlan& plan) {
+  if (plan.weight_shards == 1) return 0;
+  const double part = plan.mode == ParallelMode::isp ? 1 : plan.split();
+  const double matrices = static_cast<double>(model.layer_elements() - 2 * model.hidden) / part;
+  return 2 * matrices * (plan.hides_weights ? 2 : 1) * (plan.has_memory_pool ? 2 : 1);
+}
+
 double working_bytes(const TransformerModel& model, std::int64_t sequence,
                      const TransformerPlan& plan, const LocalShape& shape) {
   const double tensor = shape.tokens * shape.hidden;
@@ -110,15 +122,12 @@ TransformerMemory transformer_memory(const TransformerModel& model, std::int64_t
   set_state(model, plan, shape, memory);
   memory.activations = shape.in_flight * kept_bytes(model, sequence, has_flash, plan, shape);
   memory.working = working_bytes(model, sequence, plan, shape);
-  if (plan.mode == ParallelMode::isp) {
-    // Two layers, at both ends of a copy, 2 bytes an element.
-    memory.pool = 8 * static_cast<double>(model.layer_elements() - 2 * model.hidden);
-  }
+  memory.pool = gathered_bytes(model, plan);
   if (plan.recompute == Recompute::full || plan.recompute == Recompute::plus)
     memory.recomputed = layer_bytes(model, sequence, !has_flash, plan, shape);
   const double at_worst = std::max(memory.at_backward() + memory.recomputed, memory.at_update());
-  const bool is_pooled = plan.has_memory_pool && plan.mode == ParallelMode::isp;
-  memory.needed = at_worst * (is_pooled ? kWasteWithPool : kAllocatorWaste) + kContextBytes;
+  memory.needed =
+      at_worst * (plan.has_memory_pool ? kWasteWithPool : kAllocatorWaste) + kContextBytes;
   return memory;
 }
 

@@ -35,10 +35,10 @@ struct TransformerPlan {
   int gradient_shards = 1;
   int optimizer_shards = 1;  // wp x zp
   Recompute recompute = Recompute::none;
-  int micro_batch = 1;          // samples
-  int micro_count = 1;          // accumulated before an update
-  bool hides_weights = true;    // gathered behind the linear layers
-  bool has_memory_pool = true;  // for the gathered weights; isp only
+  int micro_batch = 1;           // samples
+  int micro_count = 1;           // accumulated before an update
+  bool hides_weights = true;     // gathered behind the linear layers, gradients scattered as well
+  bool has_memory_pool = false;  // for the gathered weights; isp with sharded weights only
 
   int split() const { return grid.gpus(); }
   int gpus() const { return split() * replicas * stages; }
@@ -47,6 +47,8 @@ struct TransformerPlan {
   }
   // Ranks of a stage that hold the same weights before anything is sharded.
   int same_weights() const { return mode == ParallelMode::isp ? split() * replicas : replicas; }
+  // What moves with every microbatch moves behind something.
+  bool overlaps() const { return hides_weights && gradient_shards > 1; }
   int zero_degree() const { return optimizer_shards / weight_shards; }  // zp
   friend bool operator==(const TransformerPlan&, const TransformerPlan&) = default;
 };

@@ -95,7 +95,8 @@ bool works(const TransformerModel& model, std::int64_t sequence, int gpus, std::
          attention_works(model, sequence, plan) && pipeline_works(model, plan) &&
          deals_evenly(plan.gradient_shards, plan.weight_shards) &&
          deals_evenly(plan.optimizer_shards, plan.gradient_shards) &&
-         deals_evenly(holders, plan.optimizer_shards);
+         deals_evenly(holders, plan.optimizer_shards) &&
+         (!plan.has_memory_pool || (plan.mode == ParallelMode::isp && plan.weight_shards > 1));
 }
 
 // Many small choices each time: a smaller failing case is not worth minutes of looking for it.
@@ -136,6 +137,7 @@ Numbered nearly_right() {
   plan.optimizer_shards = pick({1, whole, plan.replicas});
   plan.gradient_shards = pick({1, plan.optimizer_shards});
   plan.weight_shards = pick({1, plan.gradient_shards});
+  plan.has_memory_pool = plan.weight_shards > 1 && pick({0, 0, 1}) == 1;
   return any;
 }
 
