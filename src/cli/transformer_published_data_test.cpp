@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -115,7 +116,6 @@ TransformerPlan internevo_plan(int tp, int pp, int gpus, int zero, int micro_bat
   plan.optimizer_shards = zero < 0 ? plan.replicas : std::min(zero, plan.replicas);
   plan.micro_batch = micro_batch;
   plan.micro_count = micro_count;
-  plan.has_memory_pool = false;
   return plan;
 }
 
@@ -124,10 +124,18 @@ double tokens_per_second(const TransformerPlan& plan) {
   return tokens_per_gpu_second(task, plan, transformer_time(task, plan).iteration);
 }
 
+struct Gap {
+  double predicted = 0;
+  double measured = 0;
+};
+// Of the gap's ratio to what was measured; it was 0.919 to 1.056.
+constexpr double kGapBound = 0.085;
+
 TEST(PublishedRuns, InternEvoScalingIsWithinTwentyFivePercentAndHasItsTrend) {
   WEIR_NEEDS_DATA(data);
   Errors errors;
-  std::map<std::pair<int, int>, std::pair<double, double>> whole_and_part;  // tp, gpus
+  std::map<std::pair<int, int>, std::array<Gap, 2>>
+      gaps;  // by tp and GPUs: rates of all, of a node
   for (const auto& row : rows_of(data / "loongtrain" / "internevo_7b_tgs_scaling.csv")) {
     const int tp = std::stoi(row[0]);
     const int zero = std::stoi(row[1]);
@@ -137,22 +145,28 @@ TEST(PublishedRuns, InternEvoScalingIsWithinTwentyFivePercentAndHasItsTrend) {
     fmt::print("tp {} zero1 {:2} {:4} GPUs: {:4.0f} predicted, {:4.0f} measured, time {:+5.1f} %\n",
                tp, zero, gpus, tgs, measured, 100 * (measured / tgs - 1));
     errors.add(measured / tgs - 1);
-    auto& pair = whole_and_part[{tp, gpus}];
-    (zero < 0 ? pair.first : pair.second) = tgs;
+    gaps[{tp, gpus}][zero < 0 ? 0 : 1] = {tgs, measured};
   }
   ASSERT_EQ(errors.list.size(), 32U);
   fmt::print("bias {:+.1f} %, worst {:.1f} %\n", 100 * errors.bias(), 100 * errors.worst());
   EXPECT_LT(errors.worst(), kToldForA100);
-  // Sharding over a node is never behind sharding over all, and the gap widens with every size. On 8 GPUs they are the same.
-  std::map<int, double> last_gap;
-  for (const auto& [key, tgs] : whole_and_part) {
-    const double gap = tgs.second / tgs.first;
-    if (key.second == 8) {
-      EXPECT_DOUBLE_EQ(gap, 1);
+  // Sharding over a node is never behind sharding over all, and the gap widens with every size, predicted as measured. On 8
+  // GPUs they are the same.
+  std::map<int, Gap> last;
+  for (const auto& [key, pair] : gaps) {
+    const auto& [tp, gpus] = key;
+    const Gap gap{pair[1].predicted / pair[0].predicted, pair[1].measured / pair[0].measured};
+    fmt::print(
+        "tp {} {:4} GPUs: a node {:.3f} times as fast as all, measured {:.3f}, ratio {:.3f}\n", tp,
+        gpus, gap.predicted, gap.measured, gap.predicted / gap.measured);
+    EXPECT_NEAR(gap.predicted / gap.measured, 1, kGapBound) << "tp " << tp << ", GPUs " << gpus;
+    if (gpus == 8) {
+      EXPECT_DOUBLE_EQ(gap.predicted, 1);
     } else {
-      EXPECT_GT(gap, last_gap[key.first]) << "tp " << key.first << ", GPUs " << key.second;
+      EXPECT_GT(gap.predicted, last[tp].predicted) << "tp " << tp << ", GPUs " << gpus;
+      EXPECT_GT(gap.measured, last[tp].measured) << "tp " << tp << ", GPUs " << gpus;
     }
-    last_gap[key.first] = gap;
+    last[tp] = gap;
   }
 }
 
