@@ -32,24 +32,23 @@ constexpr std::size_t kRunnerUps = 4;
 constexpr std::size_t kSearched = 1 + 3 * kRunnerUps;  // some of them say the same
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
-// With fewer GPUs an iteration takes longer and may cost less.
-TransformerRequest cheapest_size(const TransformerRequest& request, int gpus_per_node) {
-  TransformerRequest best = request;
+// With fewer GPUs an iteration takes longer and may cost less: so many of them that it costs least, the fewest of equals.
+int cheapest_size(const std::vector<plan::PlannedSize>& sizes, int all) {
+  int best = all;
   double least = 0;
-  for (const int gpus : plan::usual_sizes(gpus_per_node, request.gpus)) {
-    TransformerRequest smaller = plan::on_gpus(request, gpus);
-    const auto answer = plan::search_transformer(smaller);
-    if (answer.best.empty()) continue;
-    const double gpu_seconds = answer.best.front().time.iteration * gpus;
+  for (const plan::PlannedSize& size : sizes) {
+    if (!size.best) continue;
+    const double gpu_seconds = size.best->time.iteration * size.gpus;
     if (least > 0 && gpu_seconds >= least) continue;
     least = gpu_seconds;
-    best = std::move(smaller);
+    best = size.gpus;
   }
   return best;
 }
 
 std::string answer_text(const OptionValues& options, const report::TransformerView& view) {
   std::string text = report::transformer_headline(view) + "\n\n";
+  if (!view.sizes.empty()) text += report::to_text(report::cost_table(view)) + "\n";
   text += report::to_text(report::degree_table(view)) + "\n";
   text += report::to_text(report::transformer_time_table(view)) + "\n";
   text += report::to_text(report::transformer_memory_table(view)) + "\n";
@@ -109,6 +108,7 @@ Result<void> export_chosen(const OptionValues& options, const TransformerSetup& 
   // Nothing else was asked for.
   json.erase("attention");
   json.erase("other_degrees");
+  json.erase("sizes");
   json["times_the_best"] =
       better ? formats::thousandths(view.chosen().time.iteration / better->time.iteration) : 1;
   json["export"] = {{"target", target}, {"text", *text}, {"notes", notes}};
@@ -152,9 +152,10 @@ Result<void> plan_transformer(const OptionValues& options, const TransformerSetu
   view.notes = setup.notes;
   view.gpus_per_node = setup.gpus_per_node;
   view.price_per_hour = setup.price_per_hour;
-  view.request = options.text("objective") == "cost"
-                     ? cheapest_size(setup.request, setup.gpus_per_node)
-                     : plan::on_gpus(setup.request, setup.request.gpus);
+  if (options.text("objective") == "cost")
+    view.sizes =
+        plan::plan_sizes(setup.request, plan::usual_sizes(setup.gpus_per_node, setup.request.gpus));
+  view.request = plan::on_gpus(setup.request, cheapest_size(view.sizes, setup.request.gpus));
   view.answer = plan::search_transformer(view.request, kSearched);
   if (view.answer.best.empty()) return tl::unexpected(no_plan_error(options, view.request));
   drop_same_words(view.answer);

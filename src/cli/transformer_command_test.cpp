@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -452,6 +453,25 @@ TEST(TransformerCommand, FindsThatFewerGpusAreCheaper) {
   EXPECT_LT(cheapest["gpus"], fastest["gpus"]);
   EXPECT_LE(cheapest["cost_per_iteration"], fastest["cost_per_iteration"]);
   EXPECT_GT(cheapest["plan"]["accumulate"], fastest["plan"]["accumulate"]);
+  // Every size that was compared, the chosen one among them, and none is cheaper.
+  EXPECT_FALSE(fastest.contains("sizes"));
+  ASSERT_EQ(cheapest["sizes"].size(), 11U);
+  double least = 1e300;
+  for (const auto& size : cheapest["sizes"]) {
+    if (!size.contains("gpu_s")) continue;
+    least = std::min(least, size["gpu_s"].get<double>());
+    if (size["gpus"] == cheapest["gpus"]) {
+      EXPECT_EQ(size["plan"], cheapest["plan"]);
+    }
+    if (size["gpus"] == fastest["gpus"]) {
+      EXPECT_EQ(size["predicted_ms"], fastest["predicted_ms"]);
+    }
+  }
+  EXPECT_NEAR(cheapest["predicted_ms"].get<double>() * cheapest["gpus"].get<double>() / 1000, least,
+              0.002);
+  EXPECT_THAT(plan_model({"--nodes", "8", "--batch", "64", "--objective", "cost"}).out,
+              AllOf(HasSubstr("GPUs  accumulate  iteration ms  GPU seconds    cost"),
+                    HasSubstr("batch, sequence or pins do not divide")));
 }
 
 TEST(TransformerCommand, PlansForAGpuThatSomebodyDescribes) {

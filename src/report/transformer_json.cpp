@@ -84,6 +84,26 @@ nlohmann::ordered_json alternatives_json(
   return list;
 }
 
+// The rounding of the whole answer, thousandths, leaves nothing of what a small model costs.
+nlohmann::ordered_json sizes_json(const TransformerView& view) {
+  constexpr double kMillion = 1e6;
+  auto list = nlohmann::ordered_json::array();
+  for (const plan::PlannedSize& size : view.sizes) {
+    nlohmann::ordered_json entry{{"gpus", size.gpus}};
+    if (size.best) {
+      const double seconds = size.best->time.iteration;
+      entry["predicted_ms"] = thousandths(seconds * 1000);
+      entry["gpu_s"] = thousandths(seconds * size.gpus);
+      if (view.price_per_hour > 0)
+        entry["cost_per_million_iterations"] =
+            thousandths(kMillion * view.cost(seconds, size.gpus));
+      entry["plan"] = degrees_json(size.best->plan);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 }  // namespace
 
 nlohmann::ordered_json transformer_plan_json(const predict::TransformerTask& task,
@@ -107,8 +127,7 @@ nlohmann::ordered_json transformer_answer_json(const TransformerView& view) {
   json["mfu"] = thousandths(predict::model_flops_utilization(task, chosen.plan, seconds));
   json["max_memory_mib"] = thousandths(chosen.memory.needed / kMiBytes);
   if (view.price_per_hour > 0)
-    json["cost_per_iteration"] =
-        thousandths(seconds / 3600 * view.request.gpus * view.price_per_hour);
+    json["cost_per_iteration"] = thousandths(view.cost(seconds, view.request.gpus));
   json["compute_times"] = predict::compute_source(task);
   json["accuracy"] = transformer_accuracy(task);
   json["notes"] = view.notes;
@@ -126,6 +145,7 @@ nlohmann::ordered_json transformer_answer_json(const TransformerView& view) {
   }
   json["attention"] = alternatives_json(view.families);
   json["other_degrees"] = alternatives_json(view.others);
+  if (!view.sizes.empty()) json["sizes"] = sizes_json(view);
   return json;
 }
 

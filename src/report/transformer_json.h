@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/transformer/transformer_advice.h"
+#include "plan/transformer/transformer_curve.h"
 
 namespace weir::report {
 
@@ -19,11 +20,15 @@ struct TransformerView {
   plan::TransformerAnswer answer;  // not empty
   std::vector<plan::TransformerAlternative> families;
   std::vector<plan::TransformerAlternative> others;
-  double price_per_hour = 0;       // of one GPU; 0: nobody knows
-  std::vector<std::string> notes;  // what somebody should know before believing it
-  double seconds = 0;              // of the search
+  std::vector<plan::PlannedSize> sizes;  // where cost was the objective: what was compared
+  double price_per_hour = 0;             // of one GPU; 0: nobody knows
+  std::vector<std::string> notes;        // what somebody should know before believing it
+  double seconds = 0;                    // of the search
 
   const plan::TransformerChoice& chosen() const { return answer.best.front(); }
+  double cost(double iteration_seconds, int gpus) const {
+    return iteration_seconds / 3600 * gpus * price_per_hour;
+  }
   int nodes() const { return (request.gpus + gpus_per_node - 1) / gpus_per_node; }
 };
 

@@ -96,7 +96,7 @@ std::string source_words(const TransformerView& view) {
 std::string price_words(const TransformerView& view) {
   if (view.price_per_hour <= 0) return "";
   return fmt::format("; one iteration costs {:.4f} at {:.2f} per GPU hour",
-                     view.chosen().time.iteration / 3600 * view.request.gpus * view.price_per_hour,
+                     view.cost(view.chosen().time.iteration, view.request.gpus),
                      view.price_per_hour);
 }
 
@@ -170,6 +170,34 @@ std::string transformer_headline(const TransformerView& view) {
       100 * predict::model_flops_utilization(task, chosen.plan, seconds),
       view.request.gpus == 1 ? "its" : "their", source_words(view),
       with_commas(static_cast<double>(view.answer.structures), 0), price_words(view));
+}
+
+Table cost_table(const TransformerView& view) {
+  const bool has_price = view.price_per_hour > 0;
+  Table table{"What an iteration costs: fewer GPUs accumulate more",
+              {{"GPUs"},
+               {"accumulate"},
+               {"iteration ms"},
+               {"GPU seconds"},
+               {"cost"},
+               {"times as much"},
+               {"plan", Align::left}},
+              {}};
+  const double chosen = view.chosen().time.iteration * view.request.gpus;
+  for (const plan::PlannedSize& size : view.sizes) {
+    if (!size.best) {
+      table.rows.push_back(
+          {std::to_string(size.gpus), "-", "-", "-", "-", "-",
+           size.least_memory > 0 ? "too little memory" : "batch, sequence or pins do not divide"});
+      continue;
+    }
+    const double seconds = size.best->time.iteration;
+    table.rows.push_back({std::to_string(size.gpus), std::to_string(size.best->plan.micro_count),
+                          ms_text(seconds), fmt::format("{:.1f}", seconds * size.gpus),
+                          has_price ? fmt::format("{:.4f}", view.cost(seconds, size.gpus)) : "-",
+                          ratio_text(seconds * size.gpus, chosen), plan_words(size.best->plan)});
+  }
+  return table;
 }
 
 Table degree_table(const TransformerView& view) {

@@ -18,6 +18,8 @@ std::string parameter_words(double parameters);
 std::string model_words(const std::string& title, const predict::TransformerTask& task);
 // The model, then the result in two or three sentences.
 std::string transformer_headline(const TransformerView& view);
+// What an iteration costs on each number of GPUs, where cost was the objective.
+Table cost_table(const TransformerView& view);
 // Each degree of the plan and what it means here.
 Table degree_table(const TransformerView& view);
 Table transformer_time_table(const TransformerView& view);
