@@ -103,18 +103,15 @@ class TransformerSearch {
 
   // Memory never grows with shards, but by what is gathered when weights are sharded at all.
   std::vector<TransformerPlan> possibly_finest(const TransformerPlan& structure) const {
-    const TransformerPins& pins = request_.pins;
-    if (request_.can_run || pins.wp || pins.zp || pins.overlaps || pins.has_memory_pool)
+    if (request_.can_run || request_.pins.wp || request_.pins.zp)
       return sharded(request_, structure);
     TransformerPlan plan = structure;
     plan.gradient_shards = plan.optimizer_shards = plan.same_weights();
-    std::vector<TransformerPlan> plans{plan};
+    std::vector<TransformerPlan> plans;
+    add_variants(request_.pins, plan, plans);
     if (plan.same_weights() == 1) return plans;
     plan.weight_shards = plan.same_weights();
-    plan.hides_weights = false;
-    plans.push_back(plan);
-    plan.has_memory_pool = plan.mode == predict::ParallelMode::isp;
-    plans.push_back(plan);
+    add_variants(request_.pins, plan, plans);
     return plans;
   }
 

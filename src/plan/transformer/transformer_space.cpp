@@ -176,16 +176,13 @@ std::vector<TransformerPlan> structures(const TransformerRequest& request) {
   return StructureList{request}.all();
 }
 
-namespace {
-
-// With the shards it has: hidden or not, with a pool or without.
 void add_variants(const TransformerPins& pins, TransformerPlan plan,
                   std::vector<TransformerPlan>& plans) {
-  const bool can_pool = plan.mode == ParallelMode::isp && plan.weight_shards > 1;
   for (const bool hides : {true, false}) {
     if (!hides && plan.gradient_shards == 1) continue;
     plan.hides_weights = hides;
     if (pins.overlaps && *pins.overlaps != plan.overlaps()) continue;
+    const bool can_pool = plan.mode == ParallelMode::isp && plan.weight_shards > 1 && hides;
     for (const bool pool : {false, true}) {
       if ((pool && !can_pool) || (pins.has_memory_pool && *pins.has_memory_pool != pool)) continue;
       plan.has_memory_pool = pool;
@@ -193,8 +190,6 @@ void add_variants(const TransformerPins& pins, TransformerPlan plan,
     }
   }
 }
-
-}  // namespace
 
 std::vector<TransformerPlan> sharded(const TransformerRequest& request,
                                      const TransformerPlan& structure) {

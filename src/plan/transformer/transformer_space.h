@@ -65,6 +65,9 @@ bool is_of_family(AttentionFamily family, const TransformerModel& model,
 
 // Plans with all shards 1. Pins other than wp, zp, overlap and pool hold; `can_run` is not asked.
 std::vector<predict::TransformerPlan> structures(const TransformerRequest& request);
+// The plan with the shards it has: what moves hidden or not, gathered weights in a pool or not, as far as pins allow.
+void add_variants(const TransformerPins& pins, predict::TransformerPlan plan,
+                  std::vector<predict::TransformerPlan>& plans);
 // The structure with every choice of shards that the pins allow. Of those with equal shards the overlapping ones come first.
 std::vector<predict::TransformerPlan> sharded(const TransformerRequest& request,
                                               const predict::TransformerPlan& structure);

@@ -131,8 +131,8 @@ RC_GTEST_PROP(TransformerMemoryProperty, NeverGrowsWithShardsOrSplit, ()) {
   plan.gradient_shards = plan.weight_shards * power(2);
   plan.optimizer_shards = plan.gradient_shards * power(2);
   plan.hides_weights = *rc::gen::arbitrary<bool>();
-  plan.has_memory_pool =
-      plan.mode == ParallelMode::isp && plan.weight_shards > 1 && *rc::gen::arbitrary<bool>();
+  plan.has_memory_pool = plan.mode == ParallelMode::isp && plan.weight_shards > 1 &&
+                         plan.hides_weights && *rc::gen::arbitrary<bool>();
   const bool has_flash = *rc::gen::arbitrary<bool>();
   const TransformerModel model = llama2_7b(8);
   const auto needed = [&](const TransformerPlan& other) {
@@ -187,7 +187,8 @@ TEST(TransformerPlan, EnforcesTheOrderOfShards) {
   plan.has_memory_pool = true;
   EXPECT_EQ(broken(), "");
   plan.weight_shards = 1;
-  EXPECT_EQ(broken(), "pool is \"on\", expected off where no weights are sharded under isp\n");
+  EXPECT_EQ(broken(),
+            "pool is \"on\", expected off where no weights are gathered ahead under isp\n");
   plan.weight_shards = 8;
   plan.has_memory_pool = false;
   plan.mode = ParallelMode::msp;  // then tensor parallel ranks hold different weights

@@ -120,8 +120,10 @@ Diagnostics broken_rules(const TransformerModel& model, std::int64_t sequence, i
            fmt::format("1, or micro batches in multiples of pp, {}", plan.stages));
   }
   check_shards(plan, broken);
-  if (plan.has_memory_pool && (plan.mode != ParallelMode::isp || plan.weight_shards == 1))
-    broken.add({{}, 0, "pool", "on", "off where no weights are sharded under isp"});
+  const bool can_pool =
+      plan.mode == ParallelMode::isp && plan.weight_shards > 1 && plan.hides_weights;
+  if (plan.has_memory_pool && !can_pool)
+    broken.add({{}, 0, "pool", "on", "off where no weights are gathered ahead under isp"});
   return broken;
 }
 

@@ -38,7 +38,7 @@ struct TransformerPlan {
   int micro_batch = 1;           // samples
   int micro_count = 1;           // accumulated before an update
   bool hides_weights = true;     // gathered behind the linear layers, gradients scattered as well
-  bool has_memory_pool = false;  // for the gathered weights; isp with sharded weights only
+  bool has_memory_pool = false;  // for the gathered weights; isp, gathered ahead
 
   int split() const { return grid.gpus(); }
   int gpus() const { return split() * replicas * stages; }

@@ -96,7 +96,8 @@ bool works(const TransformerModel& model, std::int64_t sequence, int gpus, std::
          deals_evenly(plan.gradient_shards, plan.weight_shards) &&
          deals_evenly(plan.optimizer_shards, plan.gradient_shards) &&
          deals_evenly(holders, plan.optimizer_shards) &&
-         (!plan.has_memory_pool || (plan.mode == ParallelMode::isp && plan.weight_shards > 1));
+         (!plan.has_memory_pool ||
+          (plan.mode == ParallelMode::isp && plan.weight_shards > 1 && plan.hides_weights));
 }
 
 // Many small choices each time: a smaller failing case is not worth minutes of looking for it.
@@ -137,6 +138,7 @@ Numbered nearly_right() {
   plan.optimizer_shards = pick({1, whole, plan.replicas});
   plan.gradient_shards = pick({1, plan.optimizer_shards});
   plan.weight_shards = pick({1, plan.gradient_shards});
+  plan.hides_weights = pick({0, 1, 1}) == 1;
   plan.has_memory_pool = plan.weight_shards > 1 && pick({0, 0, 1}) == 1;
   return any;
 }
