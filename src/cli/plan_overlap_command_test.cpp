@@ -272,6 +272,26 @@ TEST_F(PlanOverlapFiles, NothingSentIsAMistake) {
   EXPECT_THAT(ran.err, HasSubstr("after which gradients are complete"));
 }
 
+TEST_F(PlanOverlapFiles, AStepHasALengthAndASumOfBytes) {
+  const std::string file = write_step();
+  folder_.write("kernels.csv", "us,sends\n0,0\n0,0\n");
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--json"}}) {
+    std::vector<std::string> words{"plan", "--overlap", file};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = weir(words);
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("us is \"0 in every row\", expected a kernel that takes time"));
+  }
+  std::string rows = "us,sends\n";
+  for (int i = 0; i < 1100; ++i) rows += "1,1125899906842624\n";
+  folder_.write("kernels.csv", rows);
+  const Ran ran = weir({"plan", "--overlap", file});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("in all rows together"));
+  folder_.write("kernels.csv", "us,sends\n1,0\n0,0\n");
+  EXPECT_EQ(weir({"plan", "--overlap", file, "--json"}).exit_code, 0);
+}
+
 TEST_F(PlanOverlapFiles, OptionsOfTheOtherKindOfPlanAreRefused) {
   const Ran mixed = weir({"plan", "--overlap", write_step(), "--model", "gpt", "--nodes", "2"});
   EXPECT_EQ(mixed.exit_code, 2);

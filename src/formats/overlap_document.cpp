@@ -35,6 +35,7 @@ constexpr std::int64_t kMostBlocks = std::int64_t{1} << 40;
 constexpr double kMostLatencyUs = 1e9;
 constexpr double kMostKernelUs = 1e12;
 constexpr double kMostGbps = 1e9;
+constexpr std::int64_t kMostAllBytes = std::int64_t{1} << 60;  // sums of groups stay whole numbers
 constexpr std::size_t kMostKernels = 1'000'000;
 constexpr std::int64_t kMostCluster = 32;  // blocks; GPUs have 16
 constexpr double kBytesPerGigabyte = 1e9;
@@ -86,6 +87,8 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
   CsvTable table{std::move(*input), kKernelColumns};
   std::vector<OverlapKernelRow> kernels;
   bool is_anything_sent = false;
+  std::int64_t all_bytes = 0;
+  double all_us = 0;
   while (table.next()) {
     if (kernels.size() == kMostKernels) {
       table.reject(kUs, fmt::format("at most {} kernels", kMostKernels));
@@ -108,7 +111,13 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
     if (!table.cell(kSends).empty()) {
       row.sends = table.integer(kSends, 0, kMostOverlapBytes);
       is_anything_sent = true;
+      all_bytes += row.sends.value_or(0);
+      if (all_bytes > kMostAllBytes) {
+        table.reject(kSends, fmt::format("at most {} in all rows together", kMostAllBytes));
+        break;
+      }
     }
+    all_us += row.us;
     kernels.push_back(std::move(row));
   }
   if (!table.mistakes().empty()) return table.failure();
@@ -118,6 +127,10 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
                                 "sends",
                                 {},
                                 "bytes on the row of a kernel after which gradients are complete"});
+  }
+  if (!(all_us > 0)) {
+    return bad_input(Diagnostic{file.string(), 0, "us", "0 in every row",
+                                "a kernel that takes time: a step has a length"});
   }
   return kernels;
 }
