@@ -33,6 +33,12 @@ std::span<const std::string_view> kernel_size_names(KernelFamily family) {
   return kRowsSizes;
 }
 
+std::string kernel_name_digest(std::string_view name) {
+  std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 1099511628211ULL;
+  return fmt::format("{:08x}", (hash ^ (hash >> 32)) & 0xffffffffULL);
+}
+
 std::string to_string(const KernelCall& call) {
   std::string text = fmt::format("{} {}", to_string(call.family), call.op);
   if (!call.variant.empty()) text += " " + call.variant;

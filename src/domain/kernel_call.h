@@ -63,13 +63,16 @@ struct KernelCall {
 // "gemm linear nt bf16 B=1 M=8 N=16 K=24"
 std::string to_string(const KernelCall& call);
 
+// Eight digits for the name of a kernel, which may have a thousand letters: the same whatever number a table gives it.
+std::string kernel_name_digest(std::string_view name);
+
 // What the library launched: the main kernel, and how many kernels in all.
 struct KernelLaunch {
-  std::string kernel{};             // name of the main kernel
-  std::string algorithm{};          // names the whole sequence: numbers of kernels, joined by "|"
-  std::int64_t blocks = 0;          // of the grid
-  std::int64_t threads = 0;         // of a block
-  std::int64_t kernels = 1;         // launches of the call
+  std::string kernel{};      // name of the main kernel
+  std::string algorithm{};   // names the whole sequence: kernel_name_digest of each, joined by "|"
+  std::int64_t blocks = 0;   // of the grid
+  std::int64_t threads = 0;  // of a block
+  std::int64_t kernels = 1;  // launches of the call
   std::int64_t occupancy = 0;       // blocks that fit on an SM; 0: not known
   std::int64_t helper_threads = 0;  // of all other kernels: conversions, reductions, clearing
 
@@ -83,6 +86,7 @@ struct KernelSample {
   double cpu_microseconds = 0;  // the CPU's time for one eager call; 0: not known
   bool is_held_out = false;     // never fitted to
   std::int64_t row = 0;  // among those of its device in its file: rows stand as they were measured
+  bool is_row_told = false;  // the table has a column for it; otherwise it is counted
 };
 
 // Samples of one device.

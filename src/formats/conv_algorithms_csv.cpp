@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "formats/csv.h"
+#include "formats/kernel_tables_csv.h"
 
 namespace weir::formats {
 namespace {
@@ -85,6 +86,7 @@ std::optional<KernelLaunch> largest_launch(std::string_view text,
 Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input,
                                                          const std::vector<std::string>& names) {
   CsvTable table{std::move(input), kAlgorithmColumns};
+  const std::vector<std::string> digests = kernel_name_digests(names);
   std::vector<TimedAlgorithm> algorithms;
   while (table.next()) {
     TimedAlgorithm one;
@@ -98,7 +100,8 @@ Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input,
                    std::string{table.cell(kAlgorithmLayout)} + "/" + one.algorithm;
     bool is_right = split.has_value();
     for (std::size_t i = 0; i < 7; ++i) {
-      const auto size = table.integer(kAlgorithmFirstSize + i, 0, 1'000'000);
+      const std::int64_t least = i == conv_size::pad ? 0 : 1;
+      const auto size = table.integer(kAlgorithmFirstSize + i, least, 1'000'000);
       is_right = is_right && size;
       call.sizes[i] = size.value_or(0);
     }
@@ -119,9 +122,11 @@ Result<std::vector<TimedAlgorithm>> read_conv_algorithms(InputFile input,
     auto launch = largest_launch(table.cell(kAlgorithmLaunches), names);
     if (!launch)
       table.reject(kAlgorithmLaunches, "kernel:grid:block:... of each launch, joined by \";\"");
-    if (!is_right || !launch) continue;
+    auto sequence = kernel_sequence(table.cell(kAlgorithmKernels), digests);
+    if (!sequence) table.reject(kAlgorithmKernels, "kernel_id of each launch, joined by \"|\"");
+    if (!is_right || !launch || !sequence) continue;
     one.sample.launch = *launch;
-    one.sample.launch.algorithm = std::string{table.cell(kAlgorithmKernels)};
+    one.sample.launch.algorithm = std::move(*sequence);
     one.sample.launch.kernels =
         1 + std::count(one.sample.launch.algorithm.begin(), one.sample.launch.algorithm.end(), '|');
     one.sample.is_held_out = *split == 1;

@@ -31,7 +31,9 @@ TEST(ConvAlgorithmsCsv, ReadsAnAlgorithmWithItsLargestLaunch) {
   EXPECT_TRUE(one.sample.is_held_out);
   EXPECT_EQ(one.workspace_bytes, 1024);
   EXPECT_EQ(one.heuristic_rank, 0);
-  EXPECT_EQ(one.sample.launch, (KernelLaunch{"large", "0|1", 16, 64, 2, 0, 64}));
+  EXPECT_EQ(one.sample.launch,
+            (KernelLaunch{"large", kernel_name_digest("small") + "|" + kernel_name_digest("large"),
+                          16, 64, 2, 0, 64}));
 }
 
 TEST(ConvAlgorithmsCsv, PytorchsChoicesHaveNoRank) {

@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kMaxKernelTableBytes = std::uint64_t{256} << 20;
 constexpr std::int64_t kMostKernelNames = 1'000'000;
 constexpr std::int64_t kMostKernelSize = std::int64_t{1} << 40;
+constexpr std::int64_t kMostKernelRow = std::int64_t{1} << 40;
 constexpr std::int64_t kMostGrid = std::int64_t{1} << 31;
 constexpr std::int64_t kMostGridSide = 65'535;  // of y and z
 // Far above what is launched; the threads of all launches that fit a row stay below 2^63.
@@ -51,6 +52,7 @@ enum TableColumn : std::size_t {
   kTableCpu,
   kTableRepeat,
   kTableLaunches,
+  kTableRow,
   kTableFirstSize
 };
 constexpr std::array<CsvColumn, kTableFirstSize> kTableColumns{{{"split"},
@@ -73,7 +75,8 @@ constexpr std::array<CsvColumn, kTableFirstSize> kTableColumns{{{"split"},
                                                                 {"occ", false},
                                                                 {"cpu_us", false},
                                                                 {"repeat", false},
-                                                                {"launches", false}}};
+                                                                {"launches", false},
+                                                                {"row", false, {"upstream_row"}}}};
 constexpr std::array<std::string_view, 2> kTableSplits = {"train", "test"};
 constexpr std::array<std::string_view, 3> kTableDtypes = {"bf16", "tf32", "fp32"};
 
@@ -100,6 +103,7 @@ class KernelTableReader {
                     std::vector<KernelTable>& tables)
       : family_{family},
         names_{names},
+        digests_{kernel_name_digests(names)},
         tables_{tables},
         columns_{columns_of(family)},
         table_{std::move(input), columns_} {}
@@ -134,8 +138,14 @@ class KernelTableReader {
       if (!cpu) return;
       sample.cpu_microseconds = *cpu;
     }
+    if (table_.has(kTableRow)) {
+      const auto row = table_.integer(kTableRow, 0, kMostKernelRow);
+      if (!row) return;
+      sample.row = *row;
+      sample.is_row_told = true;
+    }
     KernelTable& table = table_of(table_.cell(kTableDevice));
-    sample.row = rows_[table.device]++;
+    if (!sample.is_row_told) sample.row = rows_[table.device]++;
     table.samples.push_back(std::move(sample));
   }
 
@@ -165,19 +175,35 @@ class KernelTableReader {
       call.variant += table_.cell(column);
     }
     for (std::size_t i = 0; i + kTableFirstSize < columns_.size(); ++i) {
-      const auto size = table_.integer(kTableFirstSize + i, 0, kMostKernelSize);
+      const std::int64_t least = may_be_zero(family_, i) ? 0 : 1;
+      const auto size = table_.integer(kTableFirstSize + i, least, kMostKernelSize);
       is_right = is_right && size;
       call.sizes[i] = size.value_or(0);
     }
     return is_right && !call.op.empty();
   }
 
+  // Nothing to compute has no time per multiply-add. A batch norm or a pooling of whole images has no filter.
+  static bool may_be_zero(KernelFamily family, std::size_t size) {
+    if (family == KernelFamily::conv) return size == conv_size::pad;
+    if (family == KernelFamily::attention) return size == attention_size::causal;
+    return family == KernelFamily::image && size >= image_size::ksize;
+  }
+
   bool read_launch(KernelLaunch& launch) {
     const auto id = table_.integer(kTableKernelId, 0, static_cast<std::int64_t>(names_.size()) - 1);
     if (!id) return false;
     launch.kernel = names_[static_cast<std::size_t>(*id)];
-    launch.algorithm = std::string{table_.has(kTableKernelIds) ? table_.cell(kTableKernelIds)
-                                                               : table_.cell(kTableKernelId)};
+    if (table_.has(kTableKernelIds)) {
+      const auto algorithm = kernel_sequence(table_.cell(kTableKernelIds), digests_);
+      if (!algorithm) {
+        table_.reject(kTableKernelIds, "kernel_id of each launch, joined by \"|\"");
+        return false;
+      }
+      launch.algorithm = *algorithm;
+    } else {
+      launch.algorithm = digests_[static_cast<std::size_t>(*id)];
+    }
     launch.kernels = 1 + std::count(launch.algorithm.begin(), launch.algorithm.end(), '|');
     const auto blocks = product(kTableGx, kMostGrid, kMostBlocks);
     const auto threads = product(kTableBx, kMostThreads, kMostThreads);
@@ -297,6 +323,7 @@ class KernelTableReader {
 
   KernelFamily family_;
   const std::vector<std::string>& names_;
+  std::vector<std::string> digests_;  // of the names
   std::vector<KernelTable>& tables_;
   std::vector<CsvColumn> columns_;
   CsvTable table_;
@@ -327,6 +354,30 @@ Result<std::vector<std::string>> read_kernel_names(InputFile input) {
   }
   if (!table.mistakes().empty()) return table.failure();
   return names;
+}
+
+std::vector<std::string> kernel_name_digests(const std::vector<std::string>& names) {
+  std::vector<std::string> digests;
+  digests.reserve(names.size());
+  for (const std::string& name : names) digests.push_back(kernel_name_digest(name));
+  return digests;
+}
+
+std::optional<std::string> kernel_sequence(std::string_view ids,
+                                           const std::vector<std::string>& digests) {
+  std::string sequence;
+  const char* at = ids.data();
+  const char* const end = at + ids.size();
+  while (true) {
+    std::size_t id = 0;
+    const auto [next, error] = std::from_chars(at, end, id);
+    if (error != std::errc{} || id >= digests.size()) return std::nullopt;
+    sequence += digests[id];
+    if (next == end) return sequence;
+    if (*next != '|') return std::nullopt;
+    sequence += '|';
+    at = next + 1;
+  }
 }
 
 Result<void> read_kernel_table(InputFile input, KernelFamily family,

@@ -11,11 +11,17 @@
 //   attention.csv, image.csv   (only from tools/collect)
 //
 // Columns that the public tables lack may be absent: dtype is then fp32. Rows that repeat a measurement
-// (repeat = 1) are left out. `split` = test marks what is held out.
+// (repeat = 1) are left out. `split` = test marks what is held out. `row` (or `upstream_row`) is where a row stands among
+// those of its device as they were measured, from 0; without the column rows are counted.
+//
+// Numbers of kernels are those of the folder's own kernel_names.csv: samples hold names, or digests of them, so tables that
+// are numbered differently go together.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/kernel_call.h"
@@ -31,6 +37,11 @@ Result<std::vector<KernelTable>> read_kernel_tables(const std::filesystem::path&
 
 // Names by number.
 Result<std::vector<std::string>> read_kernel_names(InputFile input);
+
+std::vector<std::string> kernel_name_digests(const std::vector<std::string>& names);
+// "12|7" as the digests of these names; nothing where a number has no name.
+std::optional<std::string> kernel_sequence(std::string_view ids,
+                                           const std::vector<std::string>& digests);
 
 // One table, added to what is there already.
 Result<void> read_kernel_table(InputFile input, KernelFamily family,

@@ -33,7 +33,8 @@ TEST(KernelTablesCsv, ReadsAPublicTable) {
   ASSERT_EQ(tables->size(), 2U);
   const KernelSample& first = (*tables)[0].samples[0];
   EXPECT_EQ(to_string(first.call), "gemm bmm fp32 B=14 M=21 N=16 K=392");
-  EXPECT_EQ(first.launch, (KernelLaunch{"sgemm_64x64_nn", "0", 56, 256, 1, 0, 0}));
+  EXPECT_EQ(first.launch, (KernelLaunch{"sgemm_64x64_nn", kernel_name_digest("sgemm_64x64_nn"), 56,
+                                        256, 1, 0, 0}));
   EXPECT_FALSE(first.is_held_out);
   const KernelSample& second = (*tables)[1].samples[0];
   EXPECT_TRUE(second.is_held_out);
@@ -62,6 +63,42 @@ TEST(KernelTablesCsv, TheKernelThatDoesTheArithmeticIsTheMainOne) {
   EXPECT_EQ(sample.launch.helper_threads, 999 * 64);
 }
 
+// Tables that number the same kernels differently give the same samples.
+TEST(KernelTablesCsv, ASequenceOfKernelsIsNamedByTheirNames) {
+  const std::string header =
+      "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,kernel_ids,B,Cin,Cout,ksize,insize,"
+      "stride,pad\n";
+  const auto here =
+      read(KernelFamily::conv, header + "train,conv,H,1,0,9,1,1,64,1,1,1|0,8,16,32,3,14,1,1\n");
+  ASSERT_TRUE(here) << to_string(here.error().details);
+  const std::string other = header + "train,conv,H,1,2,9,1,1,64,1,1,0|2,8,16,32,3,14,1,1\n";
+  auto input = InputFile::from_memory("other.csv", other);
+  std::vector<KernelTable> there;
+  ASSERT_TRUE(read_kernel_table(std::move(*input), KernelFamily::conv,
+                                {kKernels[1], "new", kKernels[0]}, there));
+  EXPECT_EQ(here->front().samples[0].launch, there.front().samples[0].launch);
+  EXPECT_EQ(here->front().samples[0].launch.kernels, 2);
+  EXPECT_NE(kernel_name_digest(kKernels[0]), kernel_name_digest(kKernels[1]));
+  const auto wrong =
+      read(KernelFamily::conv, header + "train,conv,H,1,0,9,1,1,64,1,1,1|3,8,16,32,3,14,1,1\n");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(to_string(wrong.error().details), HasSubstr("table.csv:2: kernel_ids is \"1|3\""));
+}
+
+TEST(KernelTablesCsv, AColumnMayTellWhereARowStands) {
+  const std::string common = "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,B,H";
+  const std::string row = "train,copy,H,1,1,9,1,1,64,1,1,8,16";
+  const auto counted = read(KernelFamily::rows, common + "\n" + row + "\n" + row + "\n");
+  ASSERT_TRUE(counted);
+  EXPECT_EQ(counted->front().samples[1].row, 1);
+  EXPECT_FALSE(counted->front().samples[1].is_row_told);
+  const auto told = read(KernelFamily::rows, common + ",upstream_row\n" + row + ",17\n");
+  ASSERT_TRUE(told) << to_string(told.error().details);
+  EXPECT_EQ(told->front().samples[0].row, 17);
+  EXPECT_TRUE(told->front().samples[0].is_row_told);
+  EXPECT_FALSE(read(KernelFamily::rows, common + ",row\n" + row + ",-1\n"));
+}
+
 TEST(KernelTablesCsv, LeavesOutRepeatedMeasurements) {
   const auto tables = read(KernelFamily::gemm,
                            std::string{kCollected} +
@@ -86,6 +123,27 @@ TEST(KernelTablesCsv, NamesEveryMistake) {
   EXPECT_THAT(text, HasSubstr("table.csv:3: K is \"-4\""));
   EXPECT_THAT(text, HasSubstr("table.csv:3: dtype is \"fp8\""));
   EXPECT_THAT(text, HasSubstr("table.csv:4: launches is \"9:1\""));
+}
+
+TEST(KernelTablesCsv, OnlySizesThatACallMayLackAreZero) {
+  const std::string common = "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,";
+  const std::string row = "H,1,1,9,1,1,64,1,1,";
+  const auto conv = read(KernelFamily::conv, common + "B,Cin,Cout,ksize,insize,stride,pad\n" +
+                                                 "train,conv," + row + "8,16,32,0,14,0,0\n" +
+                                                 "train,conv," + row + "8,16,32,1,14,1,0\n");
+  ASSERT_FALSE(conv);
+  EXPECT_EQ(to_string(conv.error().details),
+            "table.csv:2: ksize is \"0\", expected an integer from 1 to 1099511627776\n"
+            "table.csv:2: stride is \"0\", expected an integer from 1 to 1099511627776\n");
+  const auto gemm =
+      read(KernelFamily::gemm, common + "B,M,N,K\n" + "train,mm," + row + "1,0,16,32\n");
+  ASSERT_FALSE(gemm);
+  EXPECT_THAT(to_string(gemm.error().details), HasSubstr("table.csv:2: M is \"0\""));
+  EXPECT_TRUE(read(KernelFamily::attention, common + "B,heads,kv_heads,Sq,Sk,D,causal\n" +
+                                                "train,sdpa," + row + "1,2,2,64,64,64,0\n"));
+  EXPECT_TRUE(read(KernelFamily::image, common + "B,C,insize,ksize,stride,pad\n" + "train,bn," +
+                                            row + "8,64,14,0,0,0\n"));
+  EXPECT_FALSE(read(KernelFamily::rows, common + "B,H\n" + "train,copy," + row + "0,64\n"));
 }
 
 TEST(KernelTablesCsv, LaunchesThatNoGpuKnowsAreMistakes) {

@@ -1,11 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of kernels, then a table of timed ones, parted by a NUL byte. The table is read as each family.
+// Names of kernels, then a table of timed ones, parted by a NUL byte. The table is read as each family, and its rows are given to what a
+// fit sees of them.
 #include <algorithm>
 #include <cmath>
 
 #include "formats/kernel_tables_csv.h"
+#include "predict/kernels/kernel_features.h"
+#include "predict/kernels/launch_sketch.h"
 #include "round_trip_check.h"
+
+namespace {
+
+// A fit sorts and divides by them.
+void check_features(const weir::KernelSample& sample) {
+  using namespace weir;
+  KernelModel model;
+  model.device.sms = 100;
+  const LaunchSketch sketch = predict::sketch_of(sample.call, sample.launch, model.device.sms);
+  const auto work = predict::kernel_work(sample.call);
+  const auto features = predict::kernel_features(
+      sample.call, sketch, predict::launch_size(sketch, work, sample.launch), model);
+  for (const double column : features.columns)
+    fuzz::check(std::isfinite(column) && column >= 0, "columns of work are finite");
+  for (const float feature :
+       predict::tree_features(sample.call, sketch, features, sample.milliseconds * 1e-3, model))
+    fuzz::check(std::isfinite(feature), "what trees see is finite");
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace weir;
@@ -30,6 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       for (const KernelSample& sample : one.samples) {
         fuzz::check(std::isfinite(sample.milliseconds) && sample.milliseconds > 0, "time passes");
         fuzz::check(sample.launch.kernels >= 1, "a call launches a kernel");
+        check_features(sample);
       }
     }
   }
