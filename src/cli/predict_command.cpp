@@ -74,7 +74,8 @@ Diagnostics in_file(const Diagnostics& mistakes, const std::string& file) {
 Result<void> predict_command(const OptionValues& options, Console& console) {
   Diagnostics mistakes;
   if (!options.has("plan")) {
-    if (options.has("gpu")) return predict_iteration_command(options, console);
+    if (options.has("gpu") || options.has("kernel-model"))
+      return predict_iteration_command(options, console);
     return bad_input(
         Diagnostic{{}, 0, "--plan", "", "a plan, or --gpu to predict an iteration of --model"});
   }

@@ -80,7 +80,9 @@ void scale_to(const DeviceSpec& from, const DeviceSpec& to,
   iteration.class_seconds = {};
   iteration.extrapolated_seconds = 0;
   for (predict::PredictedOp& op : iteration.ops) {
-    op.seconds *= predict::habitat_factor(op.op.call, from, to, from.sms);
+    const auto count = static_cast<double>(op.op.count);
+    op.seconds = count * predict::scaled_seconds(op.op.call, op.seconds / count, op.kernels,
+                                                 op.blocks, from, to);
     iteration.gpu_seconds += op.seconds;
     iteration.phase_seconds[static_cast<std::size_t>(op.op.phase)] += op.seconds;
     iteration.class_seconds[static_cast<std::size_t>(op.kind)] += op.seconds;
@@ -197,7 +199,8 @@ std::vector<OptionSpec> iteration_options() {
        .help = "With --gpu: samples in an iteration."},
       {.name = "kernel-model",
        .type = OptionType::file,
-       .help = "With --gpu: a model that `weir kernels fit` wrote, instead of the built-in one."},
+       .help = "A model that `weir kernels fit` wrote, instead of the built-in one; without --gpu "
+               "for the GPU it was fitted to."},
       {.name = "step-probe",
        .type = OptionType::number,
        .unit = "ms",
@@ -228,16 +231,20 @@ Result<void> predict_iteration_command(const OptionValues& options, Console& con
                     "--plan with it, or no such option with --gpu"});
   }
   check_network_source(options, mistakes);
-  const auto device = predict::find_device(options.text("gpu"));
-  if (!device)
+  const auto model = kernel_model_of(options);
+  if (!model && model.error().code != ErrorCode::bad_input) return tl::unexpected(model.error());
+  if (!model) mistakes.append(model.error().details);
+  // Without --gpu, or by its full name: the model's own.
+  auto device = options.has("gpu") ? predict::find_device(options.text("gpu")) : std::nullopt;
+  if (!device && model && (!options.has("gpu") || options.text("gpu") == model->device.name))
+    device = model->device;
+  if (!device && options.has("gpu"))
     mistakes.add({{},
                   0,
                   "--gpu",
                   options.text("gpu"),
                   "one of h200, h100, a100, a100-80, v100, p100, t4, l4, p4"});
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
-  const auto model = kernel_model_of(options);
-  if (!model) return tl::unexpected(model.error());
   auto network = predicted_network(options);
   if (!network) return tl::unexpected(network.error());
   const IterationRequest request{std::move(*network),

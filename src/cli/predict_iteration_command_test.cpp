@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +75,12 @@ TEST_F(PredictIteration, JsonAddsUp) {
   EXPECT_FALSE(iteration.contains("sequence"));
 }
 
+TEST_F(PredictIteration, AModelOfKernelsIsOfItsOwnGpu) {
+  const Ran ran = predict({"--model", "gpt-mini", "--batch", "4", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(IterationJson::parse(ran.out), answer({"--model", "gpt-mini", "--batch", "4"}));
+}
+
 TEST_F(PredictIteration, TopSaysHowManyOperatorsAreListed) {
   EXPECT_EQ(answer({"--model", "vgg11", "--batch", "4", "--top", "3"})["longest"].size(), 3U);
   EXPECT_EQ(answer({"--model", "vgg11", "--batch", "4", "--top", "0"})["longest"].size(), 0U);
@@ -119,6 +127,27 @@ TEST_F(PredictIteration, AnotherGpuIsScaledAndSaysSo) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("(scaled, not measured)"));
   EXPECT_THAT(ran.err, HasSubstr("was not measured: times are scaled from NVIDIA H200"));
+}
+
+// An L4 has a sixteenth of the bandwidth. A kernel that is hardly more than its launch does not notice.
+TEST_F(PredictIteration, LaunchesTakeAsLongOnAnotherGpu) {
+  const auto calls_of = [](const std::string& gpu) {
+    const Ran ran =
+        predict({"--model", "gpt-mini", "--gpu", gpu, "--batch", "1", "--top", "1000", "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    std::map<std::string, double> us;
+    const IterationJson iteration = IterationJson::parse(ran.out);
+    for (const auto& op : iteration["longest"])
+      us[op["call"]] = 1e3 * op["ms"].get<double>() / op["count"].get<double>();
+    return us;
+  };
+  const auto here = calls_of("h200");
+  const auto there = calls_of("l4");
+  double shortest_ratio = 1e9;
+  for (const auto& [call, us] : here)
+    if (us > 1.5 && us < 4) shortest_ratio = std::min(shortest_ratio, there.at(call) / us);
+  EXPECT_GT(shortest_ratio, 0.9);
+  EXPECT_LT(shortest_ratio, 1.5);
 }
 
 TEST_F(PredictIteration, WhatIsExtrapolatedIsScaledWithTheRest) {

@@ -124,6 +124,44 @@ TEST(FitKernels, WarnsFarOutsideOfWhatWasSeen) {
                   .is_extrapolated);
 }
 
+// As much work as was seen, but in a shape that is nothing like it.
+TEST(FitKernels, WarnsFarFromEveryShapeThatWasSeen) {
+  const KernelPredictor predictor{fitted()};
+  const auto predicted = [&](KernelSizes sizes) {
+    return predictor.predict({KernelFamily::gemm, "mm", "fp32", "nn", sizes});
+  };
+  EXPECT_TRUE(predicted({1, 16384, 16, 512}).is_extrapolated);  // sizes beyond
+  EXPECT_GT(predicted({1, 16384, 16, 512}).distance, kFarShape);
+  EXPECT_TRUE(predicted({64, 256, 32, 256}).is_extrapolated);  // a batch, where all had one
+  EXPECT_FALSE(predicted({1, 301, 1001, 701}).is_extrapolated);
+  EXPECT_LT(predicted({1, 301, 1001, 701}).distance, kFarShape);
+}
+
+// Every leaf within its bounds, and their sum beyond what a double can be the exponential of.
+TEST(FitKernels, AModelWithWildTreesStillTellsTimes) {
+  KernelModel model = fitted();
+  for (const float leaf : {100.0F, -100.0F}) {
+    BoostedTrees wild;
+    wild.depth = 1;
+    for (int i = 0; i < 20; ++i) {
+      wild.features.push_back(0);
+      wild.thresholds.push_back(0);
+      wild.leaves.insert(wild.leaves.end(), {leaf, leaf});
+    }
+    for (auto* trees : {&model.known_launch, &model.predicted_launch, &model.by_shape})
+      for (auto& [key, one] : *trees) one = wild;
+    for (auto& [key, entries] : model.dispatch)
+      for (DispatchEntry& entry : entries) entry.residual = static_cast<double>(leaf);
+    const KernelPredictor predictor{model};
+    for (const KernelSample& sample : made_up(20, 3)) {
+      const double predicted = predictor.predict(sample.call).seconds;
+      EXPECT_TRUE(std::isfinite(predicted) && predicted > 0) << predicted;
+      const double known = predictor.with_launch(sample.call, sample.launch).seconds;
+      EXPECT_TRUE(std::isfinite(known) && known > 0) << known;
+    }
+  }
+}
+
 RC_GTEST_PROP(KernelFeaturesProperties, TailAndWavesAreWhatTheySay, ()) {
   LaunchSketch sketch;
   sketch.tile_rows = sketch.tile_columns = 64;

@@ -38,8 +38,8 @@ IterationPrediction predict_iteration(const KernelPredictor& predictor, const Tr
     if (op.phase != TrainingPhase::optimizer) iteration.calls += count;
     iteration.kernels += count * prediction.kernels;
     if (prediction.is_extrapolated) iteration.extrapolated_seconds += seconds;
-    iteration.ops.push_back(
-        {op, seconds, prediction.kind, std::string{prediction.kernel}, prediction.is_extrapolated});
+    iteration.ops.push_back({op, seconds, prediction.kind, std::string{prediction.kernel},
+                             prediction.is_extrapolated, prediction.blocks, prediction.kernels});
   }
   const double probe =
       (probe_microseconds > 0 ? probe_microseconds : host.probe_microseconds) * 1e-6;

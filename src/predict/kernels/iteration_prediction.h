@@ -19,6 +19,8 @@ struct PredictedOp {
   KernelClass kind = KernelClass::dram_bound;
   std::string kernel{};
   bool is_extrapolated = false;
+  double blocks = 1;   // of one call's main kernel
+  double kernels = 1;  // of one call
 };
 
 struct IterationPrediction {

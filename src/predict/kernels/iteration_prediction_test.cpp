@@ -91,6 +91,17 @@ TEST(HabitatFactor, IsOneToItselfAndFollowsBandwidthForCopies) {
   EXPECT_NEAR(habitat_factor(copy, h200, a100, 1000), 4800.0 / 1555, 0.02);
 }
 
+TEST(ScaledSeconds, ALaunchTakesAsLongOnEveryGpu) {
+  const DeviceSpec h200 = *find_device("h200");
+  const DeviceSpec l4 = *find_device("l4");
+  const KernelCall copy{KernelFamily::rows, "copy", "bf16", "", {4, 64}};
+  EXPECT_NEAR(scaled_seconds(copy, 2e-6, 1, 1, h200, l4), 2e-6, 0.2e-6);
+  EXPECT_NEAR(scaled_seconds(copy, 1e-6, 1, 1, h200, l4), 1e-6, 1e-12);
+  // A hundred blocks take two turns on 60 SMs; a full grid waits for memory.
+  EXPECT_NEAR(scaled_seconds(copy, 2.3e-6, 1, 120, h200, l4), 1.3e-6 + 2e-6, 0.1e-6);
+  EXPECT_NEAR(scaled_seconds(copy, 1e-3, 1, 9999, h200, l4), 16e-3, 0.2e-3);
+}
+
 RC_GTEST_PROP(HabitatFactorProperties, TwiceTheGpuTakesHalfTheTime, ()) {
   const DeviceSpec from = *find_device("h200");
   const DeviceSpec to = *find_device("a100");

@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kMostCorrection = 2;
 constexpr double kLeastSeconds = 1e-7;
+constexpr double kMostSeconds = 1e9;
+constexpr double kMostShapeCorrection = 1e4;  // of the roofline, by the trees on the shape
 constexpr std::int32_t kUsualTile = 128;
 constexpr double kUsualLaunch = 3e-6;
 constexpr double kNearEnough = 0.05;      // squared distances below are all alike
@@ -167,6 +169,7 @@ KernelPredictor::Uncorrected KernelPredictor::from_sketch(const KernelCall& call
   if (with_features) at.features = tree_features(call, sketch, features, at.seconds, model_);
   at.prediction.kind = features.kind;
   at.prediction.kernels = sketch.kernels;
+  at.prediction.blocks = features.tiles;
   at.prediction.kernel = sketch.kernel;
   at.prediction.is_extrapolated = group == nullptr ||
                                   is_beyond(group->flops, features.work.flops) ||
@@ -193,6 +196,7 @@ KernelPredictor::Uncorrected KernelPredictor::uncorrected(const KernelCall& call
     weights += weight;
   }
   at.seconds *= std::exp(residuals / weights);
+  if (found.count > 0) look_how_far(call, found, at.prediction);
   return at;
 }
 
@@ -227,7 +231,22 @@ KernelPredictor::Uncorrected KernelPredictor::uncorrected(const KernelCall& call
     if (i == 0) nearest = std::move(at);
   }
   nearest.seconds = std::exp(logs / weights);
+  look_how_far(call, found, nearest.prediction);
   return nearest;
+}
+
+// Requires: found.count > 0.
+void KernelPredictor::look_how_far(const KernelCall& call, const NearLaunches& found,
+                                   KernelPrediction& prediction) const {
+  prediction.distance = std::sqrt(found.near[0].distance);
+  if (prediction.distance > kFarShape) prediction.is_extrapolated = true;
+  for (std::size_t i = 0; i < call.sizes.size(); ++i) {
+    const auto size = static_cast<double>(call.sizes[i]);
+    const auto least = static_cast<double>(found.ranges->least[i]);
+    if (size > kBeyondRange * static_cast<double>(found.ranges->most[i]) ||
+        size * kBeyondRange < least)
+      prediction.is_extrapolated = true;
+  }
 }
 
 KernelPredictor::Uncorrected KernelPredictor::from_shape(const KernelCall& call) const {
@@ -250,8 +269,18 @@ void KernelPredictor::blend_shape(const KernelCall& call, double share,
   const auto trees = model_.by_shape.find(shape_key(call));
   if (trees == model_.by_shape.end()) return;
   const Uncorrected shape = from_shape(call);
-  const double seconds = shape.seconds * std::exp(boosted_value(trees->second, shape.features));
+  const double most = std::log(kMostShapeCorrection);
+  const double seconds =
+      shape.seconds *
+      std::exp(std::clamp(boosted_value(trees->second, shape.features), -most, most));
   prediction.seconds *= std::pow(seconds / prediction.seconds, share);
+}
+
+// Sums of what a model file holds, each within bounds, need not be.
+KernelPrediction KernelPredictor::bounded(KernelPrediction prediction) {
+  if (!(prediction.seconds >= kLeastSeconds)) prediction.seconds = kLeastSeconds;
+  prediction.seconds = std::min(prediction.seconds, kMostSeconds);
+  return prediction;
 }
 
 KernelPrediction KernelPredictor::with_launch(const KernelCall& call,
@@ -259,14 +288,14 @@ KernelPrediction KernelPredictor::with_launch(const KernelCall& call,
   Uncorrected at = uncorrected(call, launch);
   correct(model_.known_launch, call, at);
   blend_shape(call, share_of_shape(call.family).known, at.prediction);
-  return at.prediction;
+  return bounded(at.prediction);
 }
 
 KernelPrediction KernelPredictor::predict(const KernelCall& call) const {
   Uncorrected at = uncorrected(call);
   correct(model_.predicted_launch, call, at);
   blend_shape(call, share_of_shape(call.family).predicted, at.prediction);
-  return at.prediction;
+  return bounded(at.prediction);
 }
 
 }  // namespace weir::predict

@@ -21,9 +21,14 @@ namespace weir::predict {
 struct KernelPrediction {
   double seconds = 0;
   KernelClass kind = KernelClass::dram_bound;
-  double kernels = 1;            // launched
-  std::string_view kernel{};     // kind of the main one; empty when nothing alike was measured
-  bool is_extrapolated = false;  // more or less work than the fit has seen, or only the roofline
+  double kernels = 1;         // launched
+  std::string_view kernel{};  // kind of the main one; empty when nothing alike was measured
+  double blocks = 1;          // of its work: fewer than there are SMs leave some without
+  // More or less work than the fit has seen, a size beyond all that were measured of the operator, a shape far from the
+  // nearest measured one, or only the roofline.
+  bool is_extrapolated = false;
+  double distance =
+      -1;  // to that shape, in doublings and alignments (launch_dispatch.h); -1: not looked for
 };
 
 // Keys of the groups that a call may belong to, the most special first. One is fitted when it has enough samples.
@@ -38,6 +43,9 @@ std::string shape_key(const KernelCall& call);
 double group_seconds(const KernelGroup& group, const KernelFeatures& features);
 // The fitted roofline: the larger of arithmetic and traffic.
 double roofline_seconds(const KernelModel& model, const KernelCall& call);
+
+// Farther from the nearest measured shape than this is extrapolated: docs/models/kernels.md has the errors by distance.
+inline constexpr double kFarShape = 2;
 
 class KernelPredictor {
  public:
@@ -65,6 +73,9 @@ class KernelPredictor {
 
  private:
   const KernelGroup* group_of(const KernelCall& call, const LaunchSketch& sketch) const;
+  void look_how_far(const KernelCall& call, const NearLaunches& found,
+                    KernelPrediction& prediction) const;
+  static KernelPrediction bounded(KernelPrediction prediction);
   void blend_shape(const KernelCall& call, double share, KernelPrediction& prediction) const;
   Uncorrected from_sketch(const KernelCall& call, const LaunchSketch& sketch,
                           const LaunchSize& size, const KernelGroup* group,

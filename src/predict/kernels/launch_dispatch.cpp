@@ -115,7 +115,12 @@ LaunchDispatch::LaunchDispatch(const std::map<std::string, std::vector<DispatchE
     std::stable_sort(placed.begin(), placed.end(), [&](const auto& a, const auto& b) {
       return a.first[table.along] < b.first[table.along];
     });
+    if (!entries.empty()) table.ranges = {entries.front().sizes, entries.front().sizes};
     for (const auto& [point, entry] : placed) {
+      for (std::size_t i = 0; i < entry->sizes.size(); ++i) {
+        table.ranges.least[i] = std::min(table.ranges.least[i], entry->sizes[i]);
+        table.ranges.most[i] = std::max(table.ranges.most[i], entry->sizes[i]);
+      }
       table.points.push_back(point);
       table.entries.push_back(entry);
     }
@@ -141,7 +146,11 @@ class NearestLaunches {
     farthest_ = static_cast<float>(found_.near[found_.count - 1].distance);
   }
 
-  const NearLaunches& found() const { return found_; }
+  NearLaunches found(const SizeRanges* ranges = nullptr) const {
+    NearLaunches found = found_;
+    found.ranges = ranges;
+    return found;
+  }
 
  private:
   static bool is_nearer(const NearLaunch& a, const NearLaunch& b) {
@@ -189,7 +198,7 @@ NearLaunches LaunchDispatch::nearest(const KernelCall& call, bool skip_same,
     if (!nearest.may_take(step * step)) break;
     look_at(below <= above ? --left : right++);
   }
-  return nearest.found();
+  return nearest.found(&table.ranges);
 }
 
 }  // namespace weir::predict

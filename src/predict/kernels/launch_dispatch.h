@@ -26,9 +26,16 @@ struct NearLaunch {
   double distance = 0;  // squared
 };
 
+// Of all measured shapes of an operator, each size by itself.
+struct SizeRanges {
+  KernelSizes least{};
+  KernelSizes most{};
+};
+
 struct NearLaunches {
   std::array<NearLaunch, kNeighbours> near{};
   std::size_t count = 0;
+  const SizeRanges* ranges = nullptr;  // null where none is there
 };
 
 class LaunchDispatch {
@@ -52,6 +59,7 @@ class LaunchDispatch {
     std::size_t along = 0;  // which number
     std::vector<Point> points{};
     std::vector<const DispatchEntry*> entries{};
+    SizeRanges ranges{};
   };
   std::map<std::string, Table, std::less<>> tables_;
 };

@@ -33,11 +33,17 @@ double habitat_factor(const KernelCall& call, const DeviceSpec& from, const Devi
   else if (ridge > 0)
     memory = intensity <= ridge ? 1 - 0.5 * intensity / ridge : 0.5 * ridge / intensity;
   const double arithmetic = before > 0 && after > 0 ? before / after : 1;
-  // With less than a block for each SM, only what one SM does matters.
-  const bool is_small = blocks < from.sms && blocks < to.sms;
-  if (is_small) return std::pow(arithmetic * to.sms / from.sms, 1 - memory);
+  // With less than a block for each SM, only what one SM does matters; where the other has too few SMs, blocks take turns.
+  if (blocks < from.sms)
+    return std::pow(arithmetic * to.sms / from.sms, 1 - memory) * std::max(1.0, blocks / to.sms);
   return std::pow(from.bytes_per_second / to.bytes_per_second, memory) *
          std::pow(arithmetic, 1 - memory);
+}
+
+double scaled_seconds(const KernelCall& call, double seconds, double kernels, double blocks,
+                      const DeviceSpec& from, const DeviceSpec& to) {
+  const double launches = std::min(seconds, kernels * kEmptyKernelSeconds);
+  return launches + (seconds - launches) * habitat_factor(call, from, to, blocks);
 }
 
 }  // namespace weir::predict

@@ -15,4 +15,12 @@ namespace weir::predict {
 double habitat_factor(const KernelCall& call, const DeviceSpec& from, const DeviceSpec& to,
                       double blocks);
 
+// What an empty kernel takes in a CUDA graph: hardly different from GPU to GPU. Measured on the H200 (docs/measurements,
+// h200_about.json).
+inline constexpr double kEmptyKernelSeconds = 1.3e-6;
+
+// `seconds` of a call on `from`, as it takes on `to`: all but the launches of its kernels is scaled.
+double scaled_seconds(const KernelCall& call, double seconds, double kernels, double blocks,
+                      const DeviceSpec& from, const DeviceSpec& to);
+
 }  // namespace weir::predict
