@@ -80,6 +80,22 @@ void predict_networks(const predict::KernelPredictor& predictor) {
   }
 }
 
+// No two alike: what an iteration costs where no call repeats. Only told.
+void predict_different_calls(const predict::KernelPredictor& predictor) {
+  constexpr std::int64_t kCalls = 1000;
+  predict::TrainingOps ops;
+  for (std::int64_t i = 0; i < kCalls; ++i)
+    ops.ops.push_back({{KernelFamily::gemm, "linear", "bf16", "nt", {1, 512 + 8 * i, 1024, 4096}}});
+  std::vector<double> times;
+  for (int i = 0; i < kRepeats; ++i) {
+    const auto start = cpu_ms();
+    if (predict::predict_iteration(predictor, ops, 0).seconds <= 0) stop("calls take no time");
+    times.push_back(ms_since(start));
+  }
+  fmt::print("{:<50}{:>9.3f} ms\n", "1,000 different products",
+             *std::min_element(times.begin(), times.end()));
+}
+
 void read_trace(const std::filesystem::path& path, const predict::KernelPredictor& predictor) {
   const auto start = cpu_ms();
   const auto traced = must(formats::read_traced_training(must(formats::InputFile::open(path))));
@@ -109,8 +125,7 @@ void fit_public_tables() {
     std::vector<const KernelSample*> fitting;
     for (const KernelSample& sample : table.samples) fitting.push_back(&sample);
     samples += fitting.size();
-    const predict::KernelsAlone alone = predict::kernels_alone(fitting, *device);
-    groups += predict::fit_kernels(alone.pointers, *device, options).groups.size();
+    groups += predict::fit_kernels_alone(fitting, *device, options).groups.size();
   }
   if (groups == 0) stop("nothing was fitted");
   show(fmt::format("fitting {} kernels of {} GPUs", samples, tables.size()), ms_since(start) / 1e3,
@@ -126,6 +141,7 @@ int main() {
   fmt::print("{:<50}{:>9.1f} ms\n", "reading the model of the H200", ms_since(start));
   const predict::KernelPredictor predictor{model};
   predict_networks(predictor);
+  predict_different_calls(predictor);
   read_trace(repository / "examples/ops/resnet50-8.json.gz", predictor);
   fit_public_tables();
   return is_within ? 0 : 1;

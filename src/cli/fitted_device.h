@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,15 @@ struct DeviceTable {
 };
 DeviceTable device_table(const DeviceSpec& device, const KernelTable& table);
 
+// A GPU that weir knows, or else as the about.json of the folder describes it (tools/collect writes it), with the rates that
+// its kernels reached.
+std::optional<DeviceSpec> device_of_table(const TableFolder& folder, const KernelTable& table);
+
 // None when the folder has no iterations.csv.
 Result<std::vector<MeasuredIteration>> read_iterations(const TableFolder& folder);
 
 struct FittedDevice {
   KernelModel model{};
-  predict::OverheadDrift drift{};
   std::map<std::string, predict::CheckedFigures> figures{};  // of what was held out
 };
 // The versions come from the folder's about.json, where there is one.

@@ -5,10 +5,12 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <ostream>
 #include <utility>
 
 #include "cli/fitted_device.h"
@@ -20,6 +22,7 @@
 #include "predict/kernels/device_specs.h"
 #include "predict/kernels/iteration_prediction.h"
 #include "predict/kernels/known_networks.h"
+#include "predict/kernels/launch_dispatch.h"
 
 namespace weir::cli {
 namespace {
@@ -55,13 +58,27 @@ predict::KernelFitOptions fit_options(const OptionValues& options) {
   return fit;
 }
 
+TableFolder table_folder(const OptionValues& options) {
+  return {options.text("tables"), options.has("prefix") ? options.text("prefix") : ""};
+}
+
+// Where nothing is held out: another folder is there to check with, or nothing is to be checked.
+bool takes_every_row(const OptionValues& options) {
+  return options.has("against") || options.flag("every-row");
+}
+
 Result<std::vector<DeviceTable>> devices_of(const OptionValues& options,
                                             const std::vector<KernelTable>& tables) {
   std::vector<DeviceTable> devices;
   Diagnostics mistakes;
   std::string names;
-  const auto wanted = options.has("gpu") ? predict::find_device(options.text("gpu")) : std::nullopt;
-  if (options.has("gpu") && !wanted)
+  const bool is_any = !options.has("gpu");
+  const auto wanted = is_any ? std::nullopt : predict::find_device(options.text("gpu"));
+  const bool is_of_tables =
+      !is_any && std::any_of(tables.begin(), tables.end(), [&](const KernelTable& table) {
+        return table.device == options.text("gpu");
+      });
+  if (!is_any && !wanted && !is_of_tables)
     mistakes.add({{},
                   0,
                   "--gpu",
@@ -69,16 +86,20 @@ Result<std::vector<DeviceTable>> devices_of(const OptionValues& options,
                   "a GPU that weir knows: h200, h100, a100, a100-80, v100, p100, t4, l4, p4"});
   for (const KernelTable& table : tables) {
     names += (names.empty() ? "" : ", ") + table.device;
-    const auto device = predict::find_device(table.device);
+    const auto device = device_of_table(table_folder(options), table);
     if (!device) {
       mistakes.add({options.text("tables"), 0, "device", table.device,
-                    "a GPU that weir knows (src/predict/kernels/device_specs.cpp)"});
+                    "a GPU that weir knows, or one whose SMs and clock the folder's about.json "
+                    "tells, as tools/collect writes it"});
       continue;
     }
-    if (wanted && wanted->name != device->name) continue;
+    if (!is_any && device->name != (wanted ? wanted->name : options.text("gpu"))) continue;
     DeviceTable one = device_table(*device, table);
     // Devices that are only in the test part of the public tables are fitted by that.
-    if (one.fitting.empty()) std::swap(one.fitting, one.held_out);
+    if (one.fitting.empty() || takes_every_row(options)) {
+      one.fitting.insert(one.fitting.end(), one.held_out.begin(), one.held_out.end());
+      one.held_out.clear();
+    }
     devices.push_back(std::move(one));
   }
   if (devices.empty() && mistakes.empty())
@@ -153,9 +174,9 @@ std::string iterations_text(const KernelModel& model,
 }
 
 // "conv/conv: calls take 0.178 us more from row to row, 0.754 ms in the last: not counted as the kernel's"
-std::string drift_text(const predict::OverheadDrift& drift) {
+std::string drift_text(const std::map<std::string, OverheadGrowth>& drift) {
   std::string text;
-  for (const auto& [key, growth] : drift.growth)
+  for (const auto& [key, growth] : drift)
     text += fmt::format(
         "{}: calls take {:.3f} us more from row to row, {:.3f} ms in the last: not counted as the "
         "kernel's\n",
@@ -163,16 +184,61 @@ std::string drift_text(const predict::OverheadDrift& drift) {
   return text;
 }
 
-nlohmann::ordered_json drift_json(const predict::OverheadDrift& drift) {
+nlohmann::ordered_json drift_json(const std::map<std::string, OverheadGrowth>& drift) {
   nlohmann::ordered_json document = nlohmann::ordered_json::object();
-  for (const auto& [key, growth] : drift.growth)
+  for (const auto& [key, growth] : drift)
     document[key] = {{"us_per_row", growth.milliseconds_per_row * 1e3},
                      {"last_row_ms", growth.last_milliseconds()}};
   return document;
 }
 
-TableFolder table_folder(const OptionValues& options) {
-  return {options.text("tables"), options.has("prefix") ? options.text("prefix") : ""};
+// What was scored, beside the figures.
+struct ScoredRows {
+  std::size_t rows = 0;
+  std::size_t covered = 0;
+  std::size_t extrapolated = 0;
+  std::size_t fitted = 0;    // their very call, sizes and all, was fitted to
+  std::size_t unplaced = 0;  // their place matters and is not known
+};
+
+ScoredRows scored_rows(const KernelModel& model,
+                       const std::vector<predict::CheckedKernel>& checked) {
+  ScoredRows scored;
+  scored.rows = checked.size();
+  for (const predict::CheckedKernel& one : checked) {
+    scored.covered += one.is_covered ? 1U : 0U;
+    scored.extrapolated += one.is_extrapolated ? 1U : 0U;
+    scored.unplaced += one.has_place ? 0U : 1U;
+    const auto entries = model.dispatch.find(predict::dispatch_key(one.sample->call));
+    if (entries == model.dispatch.end()) continue;
+    const auto at = std::lower_bound(
+        entries->second.begin(), entries->second.end(), one.sample->call.sizes,
+        [](const DispatchEntry& entry, const KernelSizes& sizes) { return entry.sizes < sizes; });
+    if (at != entries->second.end() && at->sizes == one.sample->call.sizes) ++scored.fitted;
+  }
+  return scored;
+}
+
+std::string scored_text(const ScoredRows& scored) {
+  std::string text = fmt::format(
+      "{} rows scored: {} covered, {} beyond what was measured, {} whose very call was fitted to\n",
+      scored.rows, scored.covered, scored.extrapolated, scored.fitted);
+  if (scored.unplaced > 0)
+    text += fmt::format(
+        "{} rows have no place in the fitted table, whose calls have an overhead that grows from "
+        "row to row: each prediction k is told as sqrt(k (k + the last row's overhead)), which "
+        "errs least. \"in order\": as if these rows stood in order, taken evenly out of that "
+        "table. A column row tells their places\n",
+        scored.unplaced);
+  return text;
+}
+
+nlohmann::ordered_json scored_json(const ScoredRows& scored) {
+  return {{"rows", scored.rows},
+          {"covered", scored.covered},
+          {"extrapolated", scored.extrapolated},
+          {"fitted_calls", scored.fitted},
+          {"without_place", scored.unplaced}};
 }
 
 }  // namespace
@@ -190,6 +256,9 @@ CommandSpec kernels_fit_spec() {
       .options = kernel_table_options(),
       .examples = {{"weir kernels fit --tables measured --out my-gpu.json",
                     "After tools/collect has run."}}};
+  spec.options.push_back({.name = "every-row",
+                          .type = OptionType::flag,
+                          .help = "Fit to rows with split = test too: nothing is held out."});
   spec.options.push_back({.name = "out",
                           .type = OptionType::file,
                           .help = "The model, a JSON file.",
@@ -199,26 +268,43 @@ CommandSpec kernels_fit_spec() {
 }
 
 CommandSpec kernels_check_spec() {
-  CommandSpec spec = {.name = "kernels check",
-                      .summary = "Tell how far predictions of kernels are off.",
-                      .about =
-                          "Fits as `weir kernels fit` does and compares with what was held out, or "
-                          "with --folds cross-validates by shape: "
-                          "a shape is in one part on every device. Errors are shares of the "
-                          "measured time; \"covered\" kernels are those "
-                          "of sequences that were measured 40 times or more; \"predicted\" is "
-                          "without knowing the launch.",
-                      .options = kernel_table_options(),
-                      .examples = {{"weir kernels check --tables docs/measurements --prefix h200_",
-                                    "How good is the model that comes with weir?"},
-                                   {"weir kernels check --tables kernels --folds 5 --gpu a100",
-                                    "Cross-validated on the public tables."}}};
+  CommandSpec spec = {
+      .name = "kernels check",
+      .summary = "Tell how far predictions of kernels are off.",
+      .about =
+          "Fits as `weir kernels fit` does and compares with what was held out, or "
+          "with --folds cross-validates by shape: "
+          "a shape is in one part on every device. Errors are shares of the "
+          "measured time; \"covered\" kernels are those "
+          "of sequences that were measured 40 times or more; \"predicted\" is "
+          "without knowing the launch. Where calls have an overhead that grows "
+          "from row to row, \"without place\" is as if no row's place in the table "
+          "were known, and \"perfect, no place\" the least error there can be then.",
+      .options = kernel_table_options(),
+      .examples = {{"weir kernels check --tables docs/measurements --prefix h200_",
+                    "How good is the model that comes with weir?"},
+                   {"weir kernels check --tables kernels --folds 5 --gpu a100",
+                    "Cross-validated on the public tables."},
+                   {"weir kernels check --tables kernels --against more-kernels",
+                    "Fitted to one folder, scored on another."},
+                   {"weir kernels check --kernel-model my-gpu.json --tables more",
+                    "How good is this model on rows it has not seen?"}}};
   spec.options.push_back(
       {.name = "folds",
        .type = OptionType::integer,
        .least = 2,
        .most = 20,
        .help = "Cross-validate in so many parts instead of looking at what was held out."});
+  spec.options.push_back(
+      {.name = "against",
+       .type = OptionType::file,
+       .help = "Another folder of tables: fit to every row of --tables, whatever its split, and "
+               "compare with every row of this folder."});
+  spec.options.push_back(
+      {.name = "kernel-model",
+       .type = OptionType::file,
+       .help = "A model that `weir kernels fit` wrote: fit nothing, compare it with every row that "
+               "--tables has of its GPU."});
   spec.options.push_back({.name = "json",
                           .type = OptionType::flag,
                           .help = "Print JSON for programs instead of text for people.",
@@ -247,8 +333,12 @@ Result<void> kernels_fit_command(const OptionValues& options, Console& console) 
   if (auto written = write_files(files); !written) return written;
   console.out << fit.model.device.name << ": " << devices->front().fitting.size() << " kernels, "
               << fit.model.groups.size() << " groups\n"
-              << drift_text(fit.drift) << figures_text(fit.figures)
-              << iterations_text(fit.model, *iterations);
+              << drift_text(fit.model.drift);
+  if (fit.figures.empty())
+    console.out << "fitted to all rows, whatever their split: nothing is held out to check with\n";
+  else
+    console.out << figures_text(fit.figures);
+  console.out << iterations_text(fit.model, *iterations);
   console.err << "wrote " << options.text("out") << "\n";
   return {};
 }
@@ -266,61 +356,201 @@ std::string means_text(const std::map<std::string, std::vector<double>>& means) 
   return text;
 }
 
+namespace {
+
+// What is told of one device.
+struct DeviceCheck {
+  std::string device{};
+  std::map<std::string, predict::CheckedFigures> figures{};
+  std::map<std::string, OverheadGrowth> drift{};
+  std::optional<ScoredRows> scored{};
+  std::string text{};     // further lines
+  std::string skipped{};  // why nothing was checked
+};
+
+class ChecksOfDevices {
+ public:
+  explicit ChecksOfDevices(bool is_json) : is_json_{is_json} {}
+
+  void add(const DeviceCheck& check, std::ostream& out) {
+    for (const char* family : {"gemm", "conv", "rows"}) {
+      for (const char* of :
+           {"", " > 0.2 ms", " without place", " without place > 0.2 ms", " perfect, no place",
+            " perfect, no place > 0.2 ms", " in order", " in order > 0.2 ms", " alone"}) {
+        const std::string key = std::string{family} + of;
+        if (const auto at = check.figures.find(key); at != check.figures.end())
+          means_[key].push_back(at->second.known.mean);
+      }
+    }
+    if (!is_json_) {
+      out << check.device << "\n" << check.skipped;
+      if (check.skipped.empty()) {
+        out << drift_text(check.drift);
+        if (check.scored) out << scored_text(*check.scored);
+        out << figures_text(check.figures) << check.text;
+      }
+      out << "\n";
+      return;
+    }
+    nlohmann::ordered_json& one = document_[check.device];
+    one = checked_json(check.figures);
+    if (!check.drift.empty()) one["overhead_drift"] = drift_json(check.drift);
+    if (check.scored) one["scored"] = scored_json(*check.scored);
+    if (!check.skipped.empty())
+      one["skipped"] = check.skipped.substr(0, check.skipped.find_last_not_of('\n') + 1);
+  }
+
+  Result<void> finish(std::ostream& out) const {
+    if (!is_json_) {
+      out << means_text(means_);
+      return {};
+    }
+    const auto json = formats::json_text(document_, formats::JsonLayout::indented);
+    if (!json) return tl::unexpected(json.error());
+    out << *json;
+    return {};
+  }
+
+ private:
+  bool is_json_ = false;
+  nlohmann::ordered_json document_ = nlohmann::ordered_json::object();
+  std::map<std::string, std::vector<double>> means_;
+};
+
+DeviceCheck scored_by(const KernelModel& model, const std::vector<const KernelSample*>& samples,
+                      predict::RowPlaces places) {
+  auto checked = predict::check_kernels(model, samples, places);
+  predict::mark_covered(model, checked);
+  DeviceCheck check;
+  check.device = model.device.name;
+  check.figures = predict::checked_figures(checked);
+  check.drift = model.drift;
+  check.scored = scored_rows(model, checked);
+  return check;
+}
+
+const KernelTable* table_of_device(const std::vector<KernelTable>& tables,
+                                   const DeviceSpec& device) {
+  const auto at = std::find_if(tables.begin(), tables.end(), [&](const KernelTable& table) {
+    const auto found = predict::find_device(table.device);
+    return table.device == device.name || (found && found->name == device.name);
+  });
+  return at == tables.end() ? nullptr : &*at;
+}
+
+std::vector<const KernelSample*> every_row(const KernelTable& table) {
+  std::vector<const KernelSample*> samples;
+  samples.reserve(table.samples.size());
+  for (const KernelSample& sample : table.samples) samples.push_back(&sample);
+  return samples;
+}
+
+std::string device_names(const std::vector<KernelTable>& tables) {
+  std::string names;
+  for (const KernelTable& table : tables) names += (names.empty() ? "" : ", ") + table.device;
+  return names;
+}
+
+// A model that was fitted before: nothing is fitted.
+Result<void> score_with_model(const OptionValues& options, const TableFolder& folder,
+                              const std::vector<KernelTable>& tables, Console& console) {
+  auto input =
+      formats::InputFile::open(options.text("kernel-model"), formats::kMaxKernelModelBytes);
+  if (!input) return tl::unexpected(input.error());
+  const auto model = formats::read_kernel_model(std::move(*input));
+  if (!model) return tl::unexpected(model.error());
+  const KernelTable* const table = table_of_device(tables, model->device);
+  if (table == nullptr)
+    return bad_input(Diagnostic{folder.path, 0, "device", device_names(tables),
+                                fmt::format("{}, as in the model", model->device.name)});
+  ChecksOfDevices checks{options.flag("json")};
+  checks.add(scored_by(*model, every_row(*table), predict::RowPlaces::another_table), console.out);
+  return checks.finish(console.out);
+}
+
+DeviceCheck cross_validated(const OptionValues& options, const DeviceTable& table) {
+  predict::KernelFitOptions fit = fit_options(options);
+  fit.with_dispatch = false;  // of the launch itself
+  // Every row is left out once, whichever part of the table it is in.
+  std::vector<const KernelSample*> all = table.fitting;
+  all.insert(all.end(), table.held_out.begin(), table.held_out.end());
+  auto checked = predict::cross_validate_kernels(all, table.device, fit,
+                                                 static_cast<int>(options.integer("folds")));
+  DeviceCheck check;
+  check.device = table.device.name;
+  check.figures = predict::checked_figures(checked);
+  if (fit.with_drift) check.drift = predict::find_overhead_drift(all, table.device).growth;
+  return check;
+}
+
+DeviceCheck check_of_held_out(const OptionValues& options, const DeviceTable& table,
+                              const std::vector<MeasuredIteration>& iterations,
+                              const TableFolder& folder) {
+  DeviceCheck check;
+  check.device = table.device.name;
+  if (table.held_out.empty()) {
+    check.skipped = fmt::format(
+        "not checked: its {} rows are all of one split, so nothing is held out; "
+        "--folds and --against can check it\n",
+        table.fitting.size());
+    return check;
+  }
+  const FittedDevice fit = fit_device(table, iterations, fit_options(options), folder);
+  check.figures = fit.figures;
+  check.drift = fit.model.drift;
+  check.text = iterations_text(fit.model, iterations);
+  return check;
+}
+
+}  // namespace
+
 Result<void> kernels_check_command(const OptionValues& options, Console& console) {
+  Diagnostics mistakes;
+  const auto alone = [&](const char* option, std::initializer_list<const char*> others) {
+    if (!options.has(option)) return;
+    for (const char* other : others)
+      if (options.has(other))
+        mistakes.add({{},
+                      0,
+                      fmt::format("--{}", other),
+                      "given",
+                      fmt::format("no such option with --{}", option)});
+  };
+  alone("kernel-model", {"against", "folds", "gpu"});
+  alone("against", {"folds"});
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const TableFolder folder = table_folder(options);
   const auto tables = formats::read_kernel_tables(folder.path, folder.prefix);
   if (!tables) return tl::unexpected(tables.error());
+  if (options.has("kernel-model")) return score_with_model(options, folder, *tables, console);
   const auto devices = devices_of(options, *tables);
   if (!devices) return tl::unexpected(devices.error());
+  std::vector<KernelTable> against;
+  if (options.has("against")) {
+    auto read = formats::read_kernel_tables(options.text("against"), folder.prefix);
+    if (!read) return tl::unexpected(read.error());
+    against = std::move(*read);
+  }
   const auto iterations = read_iterations(folder);
   if (!iterations) return tl::unexpected(iterations.error());
-  nlohmann::ordered_json document = nlohmann::ordered_json::object();
-  std::map<std::string, std::vector<double>> means;
+  ChecksOfDevices checks{options.flag("json")};
   for (const DeviceTable& table : *devices) {
-    std::map<std::string, predict::CheckedFigures> figures;
-    predict::OverheadDrift drift;
-    std::string text;
     if (options.has("folds")) {
-      predict::KernelFitOptions fit = fit_options(options);
-      fit.with_dispatch = false;  // of the launch itself
-      // Every row is left out once, whichever part of the table it is in.
-      std::vector<const KernelSample*> all = table.fitting;
-      all.insert(all.end(), table.held_out.begin(), table.held_out.end());
-      auto checked = predict::cross_validate_kernels(all, table.device, fit,
-                                                     static_cast<int>(options.integer("folds")));
-      predict::mark_covered(all, checked);
-      figures = predict::checked_figures(checked);
-      if (fit.with_drift) drift = predict::find_overhead_drift(all, table.device);
-    } else {
-      if (table.held_out.empty()) continue;
+      checks.add(cross_validated(options, table), console.out);
+    } else if (!options.has("against")) {
+      checks.add(check_of_held_out(options, table, *iterations, folder), console.out);
+    } else if (const KernelTable* other = table_of_device(against, table.device)) {
       const FittedDevice fit = fit_device(table, *iterations, fit_options(options), folder);
-      figures = fit.figures;
-      drift = fit.drift;
-      text = iterations_text(fit.model, *iterations);
-    }
-    for (const char* family : {"gemm", "conv", "rows"}) {
-      for (const std::string& key : {std::string{family}, std::string{family} + " > 0.2 ms",
-                                     std::string{family} + " alone"}) {
-        if (const auto at = figures.find(key); at != figures.end())
-          means[key].push_back(at->second.known.mean);
-      }
-    }
-    if (options.flag("json")) {
-      document[table.device.name] = checked_json(figures);
-      if (!drift.growth.empty()) document[table.device.name]["overhead_drift"] = drift_json(drift);
+      checks.add(scored_by(fit.model, every_row(*other), predict::RowPlaces::another_table),
+                 console.out);
     } else {
-      console.out << table.device.name << "\n"
-                  << drift_text(drift) << figures_text(figures) << text << "\n";
+      DeviceCheck check;
+      check.device = table.device.name;
+      check.skipped = "not checked: --against has no rows of it\n";
+      checks.add(check, console.out);
     }
   }
-  if (!options.flag("json")) {
-    console.out << means_text(means);
-    return {};
-  }
-  const auto json = formats::json_text(document, formats::JsonLayout::indented);
-  if (!json) return tl::unexpected(json.error());
-  console.out << *json;
-  return {};
+  return checks.finish(console.out);
 }
 
 }  // namespace weir::cli

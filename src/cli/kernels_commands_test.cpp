@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/kernel_tables_testing.h"
 #include "cli/run_testing.h"
@@ -78,6 +80,88 @@ TEST_F(KernelsCommands, CheckCrossValidatesInParts) {
   const auto figures = nlohmann::json::parse(ran.out)["NVIDIA H200"];
   EXPECT_EQ(figures["gemm"]["launch_known"]["samples"].get<int>(), 36);  // every row once
   EXPECT_FALSE(figures["gemm"].contains("launch_predicted"));
+}
+
+// Another folder numbers the same kernels the other way round.
+TEST_F(KernelsCommands, ScoresRowsOfAnotherFolder) {
+  const auto other = folder_.path() / "other";
+  write_kernel_tables(other, "NVIDIA H200");
+  std::ofstream{other / "kernel_names.csv"}
+      << "kernel_id,name\n1,nvjet_128x128_64x4\n0,vectorized_elementwise_kernel\n";
+  for (const char* name : {"gemm.csv", "vec.csv"}) {
+    std::string changed;
+    std::istringstream lines{content_of((other / name).string())};
+    for (std::string line; std::getline(lines, line);) {
+      std::size_t at = 0;
+      for (int comma = 0; comma < 4 && at != std::string::npos; ++comma)
+        at = line.find(',', at + 1);
+      if (line[0] == 't') line[at - 1] = line[at - 1] == '0' ? '1' : '0';
+      changed += line + "\n";
+    }
+    std::ofstream{other / name} << changed;
+  }
+  const Ran ran = check({"--against", other.string(), "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto figures = nlohmann::json::parse(ran.out)["NVIDIA H200"];
+  EXPECT_EQ(figures["gemm"]["launch_known"]["samples"], 36);
+  EXPECT_EQ(figures["scored"]["rows"], 56);
+  EXPECT_EQ(figures["scored"]["fitted_calls"], 56);  // it is the same table
+  EXPECT_EQ(figures["scored"]["extrapolated"], 0);
+  for (const char* family : {"gemm", "rows"}) {
+    EXPECT_LT(figures[family]["launch_known"]["mean"].get<double>(), 0.1) << family;
+    EXPECT_TRUE(figures[family].contains("roofline"));
+  }
+  EXPECT_THAT(check({"--against", other.string()}).out, HasSubstr("56 rows scored: "));
+  const Ran both = check({"--against", other.string(), "--folds", "3"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--folds"));
+
+  ASSERT_EQ(fit({"--every-row"}).exit_code, 0);
+  const Ran scored = weir({"kernels", "check", "--kernel-model", in_folder("model.json"),
+                           "--tables", other.string(), "--json"});
+  ASSERT_EQ(scored.exit_code, 0) << scored.err;
+  EXPECT_EQ(nlohmann::json::parse(scored.out)["NVIDIA H200"], figures);
+  write_kernel_tables(other, "Tesla T4");
+  const Ran none = weir(
+      {"kernels", "check", "--kernel-model", in_folder("model.json"), "--tables", other.string()});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("device is \"Tesla T4\", expected NVIDIA H200"));
+  EXPECT_THAT(check({"--against", other.string()}).out,
+              HasSubstr("not checked: --against has no rows of it"));
+}
+
+TEST_F(KernelsCommands, WhatCannotBeCheckedIsSaid) {
+  for (const char* name : {"gemm.csv", "vec.csv"}) {
+    std::string text = content_of((tables() / name).string());
+    for (std::size_t at = 0; (at = text.find("\ntrain,", at)) != std::string::npos; ++at)
+      text.replace(at, 7, "\ntest,");
+    std::ofstream{tables() / name} << text;
+  }
+  const Ran ran = check();
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("NVIDIA H200\nnot checked: its 56 rows are all of one split"));
+  EXPECT_TRUE(nlohmann::json::parse(check({"--json"}).out)["NVIDIA H200"].contains("skipped"));
+  EXPECT_THAT(fit().out, HasSubstr("fitted to all rows, whatever their split"));
+}
+
+TEST_F(KernelsCommands, AGpuIsKnownByWhatTheCollectorWroteOfIt) {
+  write_kernel_tables(tables(), "NVIDIA X900");
+  std::ofstream{tables() / "about.json"}
+      << R"({"device":"NVIDIA X900","sm_count":200,"l2_bytes":1000000,"capability":[8,9],)"
+      << R"("at_start":{"highest_sm_clock_mhz":2000}})";
+  const Ran fitted = fit();
+  ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+  EXPECT_THAT(fitted.out, HasSubstr("NVIDIA X900: "));
+  const auto device = nlohmann::json::parse(content_of(in_folder("model.json")))["device"];
+  EXPECT_EQ(device["sms"], 200);
+  EXPECT_EQ(device["max_warps_per_sm"], 48);
+  EXPECT_NEAR(device["bytes_per_second"].get<double>() / kMadeUpBytes, 1, 0.1);
+  EXPECT_NEAR(device["flops"]["bf16"].get<double>() / kMadeUpFlops, 1, 0.1);
+  const Ran predicted = weir({"predict", "--model", "gpt-mini", "--batch", "4", "--kernel-model",
+                              in_folder("model.json")});
+  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_THAT(predicted.out, AllOf(HasSubstr("on NVIDIA X900"), Not(HasSubstr("scaled"))));
+  EXPECT_EQ(check({"--gpu", "NVIDIA X900"}).exit_code, 0);
 }
 
 TEST_F(KernelsCommands, OneDeviceOfSeveralIsChosen) {

@@ -204,54 +204,57 @@ TEST(KernelsData, PicksAttentionBackendsBetterThanTheRule) {
   EXPECT_LT(outcome.ours.mean_regret, outcome.rule.mean_regret);
 }
 
-TEST(KernelsData, PublicProductsOfTheH100) {
+// Cross-validated by shape, every row left out once. The convolution tables were timed call by call, with an overhead that
+// grows from row to row.
+TEST(KernelsData, PublicTablesMeetTheirBars) {
   WEIR_NEEDS_DATA(data);
   const auto tables = formats::read_kernel_tables(data / "kernels");
   ASSERT_TRUE(tables);
-  const auto h100 = std::find_if(tables->begin(), tables->end(), [](const KernelTable& table) {
-    return table.device == "NVIDIA H100 80GB HBM3";
-  });
-  ASSERT_NE(h100, tables->end());
-  Samples samples;
-  for (const KernelSample& sample : h100->samples) samples.push_back(&sample);
+  const std::map<std::string, double> bars_of_products = {{"NVIDIA A100-PCIE-40GB", 0.05},
+                                                          {"NVIDIA H100 80GB HBM3", 0.03},
+                                                          {"Tesla V100-PCIE-32GB", 0.09}};
   predict::KernelFitOptions options;
   options.with_dispatch = false;
-  const auto figures = predict::checked_figures(
-      predict::cross_validate_kernels(samples, *predict::find_device("h100"), options, 5));
-  EXPECT_LT(figures.at("gemm").known.mean, 0.03);
-  EXPECT_LT(figures.at("gemm > 0.2 ms").known.mean, 0.03);
-}
-
-// The convolution tables were timed call by call, with an overhead that grows from row to row.
-TEST(KernelsData, PublicConvolutionsOfFiveGpus) {
-  WEIR_NEEDS_DATA(data);
-  const auto tables = formats::read_kernel_tables(data / "kernels");
-  ASSERT_TRUE(tables);
-  predict::KernelFitOptions options;
-  options.with_dispatch = false;
-  double all = 0;
-  double above = 0;
-  double alone = 0;  // of the kernels' own time
-  int devices = 0;
+  std::map<std::string, double> sums;
+  std::map<std::string, int> devices;
   for (const KernelTable& table : *tables) {
     Samples samples;
-    for (const KernelSample& sample : table.samples)
-      if (sample.call.family == KernelFamily::conv) samples.push_back(&sample);
-    if (samples.empty()) continue;
+    for (const KernelSample& sample : table.samples) samples.push_back(&sample);
     const auto figures = predict::checked_figures(
         predict::cross_validate_kernels(samples, *predict::find_device(table.device), options, 5));
-    ++devices;
-    all += figures.at("conv").known.mean;
-    above += figures.at("conv > 0.2 ms").known.mean;
-    alone += figures.at("conv alone").known.mean;
-    for (const auto& [key, one] : figures) EXPECT_LT(one.known.mean, one.roofline.mean) << key;
+    const auto mean = [&](const std::string& key) { return figures.at(key).known.mean; };
+    std::cout << table.device << ": products " << mean("gemm") << ", above 0.2 ms "
+              << mean("gemm > 0.2 ms") << "\n";
+    if (const auto bar = bars_of_products.find(table.device); bar != bars_of_products.end()) {
+      EXPECT_LE(mean("gemm"), bar->second) << table.device;
+      EXPECT_LE(mean("gemm > 0.2 ms"), bar->second) << table.device;
+    }
+    for (const char* family : {"gemm", "conv", "rows"}) {
+      for (const std::string_view kind : predict::kKernelClassNames) {
+        const auto at = figures.find(std::string{family} + " " + std::string{kind});
+        if (at == figures.end()) continue;
+        EXPECT_LT(at->second.known.mean, at->second.roofline.mean)
+            << table.device << ": " << at->first;
+      }
+    }
+    for (const auto& [key, one] : figures) {
+      if (!key.starts_with("conv") || key.find("perfect") != std::string::npos) continue;
+      sums[key] += one.known.mean;
+      ++devices[key];
+      EXPECT_LT(one.known.mean, one.roofline.mean) << table.device << ": " << key;
+    }
   }
-  ASSERT_EQ(devices, 5);
-  std::cout << "all rows " << all / devices << ", above 0.2 ms " << above / devices
-            << ", of kernels alone " << alone / devices << "\n";
-  EXPECT_LT(all / devices, 0.08);
-  EXPECT_LT(alone / devices, 0.13);
-  EXPECT_LT(above / devices, 0.08);
+  const auto mean = [&](const std::string& key) {
+    EXPECT_EQ(devices[key], 5) << key;
+    std::cout << key << ": " << sums[key] / 5 << "\n";
+    return sums[key] / 5;
+  };
+  EXPECT_LT(mean("conv"), 0.08);
+  EXPECT_LT(mean("conv > 0.2 ms"), 0.08);
+  EXPECT_LE(mean("conv alone"), 0.13);
+  // Where a row stands is half of the answer: without it the bar of 13 % is met above 0.2 ms or nearly so.
+  EXPECT_LT(mean("conv without place"), 0.145);
+  EXPECT_LT(mean("conv without place > 0.2 ms"), 0.135);
 }
 
 // Here, because only the release build runs these tests: a sanitizer would say nothing about time.

@@ -30,7 +30,7 @@ struct DeviceSpec {
 
 // How a kernel cuts its work, without its grid: with a shape it gives the grid again.
 struct LaunchSketch {
-  std::string algorithm{};     // the sequence of kernels, by number in the table it was fitted to
+  std::string algorithm{};     // the sequence of kernels, by digests of their names
   std::string kernel{};        // name of the main kernel, shortened
   std::int32_t tile_rows = 0;  // of the output; 0: not known
   std::int32_t tile_columns = 0;
@@ -111,6 +111,15 @@ struct HostModel {
   friend bool operator==(const HostModel&, const HostModel&) = default;
 };
 
+// A measured call holds that much more than its kernels from row to row of its table (predict/kernels/overhead_drift.h).
+struct OverheadGrowth {
+  double milliseconds_per_row = 0;
+  std::int64_t last_row = 0;
+
+  double last_milliseconds() const { return milliseconds_per_row * static_cast<double>(last_row); }
+  friend bool operator==(const OverheadGrowth&, const OverheadGrowth&) = default;
+};
+
 struct KernelModel {
   DeviceSpec device{};
   std::map<std::string, std::string> versions{};       // of the libraries that were measured
@@ -122,6 +131,7 @@ struct KernelModel {
   std::map<std::string, BoostedTrees> by_shape{};  // of the roofline, without a launch
   std::vector<LaunchSketch> sketches{};
   std::map<std::string, std::vector<DispatchEntry>> dispatch{};  // by "family/op/dtype/variant"
+  std::map<std::string, OverheadGrowth> drift{};  // by "family/op": not in what is predicted
   HostModel host{};
   std::map<std::string, ErrorFigures>
       errors{};  // of held-out shapes, by family; "gemm predicted": launch not known

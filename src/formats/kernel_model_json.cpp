@@ -235,6 +235,25 @@ std::string without_name(std::string_view what) {
   return std::string{what};
 }
 
+std::map<std::string, OverheadGrowth> drift_of(const ModelJson& document) {
+  std::map<std::string, OverheadGrowth> drift;
+  for (const auto& [key, growth] : document.items()) {
+    const double milliseconds =
+        number_of(growth.at("ms_per_row"), 0, kMostSeconds, key + ": ms_per_row");
+    const auto row = growth.at("last_row").get<std::int64_t>();
+    expect(row >= 0 && row <= kMostModelSize, key + ": last_row");
+    drift[key] = {milliseconds, row};
+  }
+  return drift;
+}
+
+ModelJson drift_json(const std::map<std::string, OverheadGrowth>& drift) {
+  ModelJson document = ModelJson::object();
+  for (const auto& [key, growth] : drift)
+    document[key] = {{"ms_per_row", growth.milliseconds_per_row}, {"last_row", growth.last_row}};
+  return document;
+}
+
 KernelModel model_of(const ModelJson& document) {
   expect(document.contains("format"), "a file without format");
   expect(document.at("format") == kModelFormat, fmt::format("format is {}", kModelFormat));
@@ -247,6 +266,7 @@ KernelModel model_of(const ModelJson& document) {
   model.roofline_flops = rates_of(roofline.at("flops"), "roofline: flops");
   model.roofline_bytes_per_second =
       number_of(roofline.at("bytes_per_second"), 0, kMostRate, "roofline: bytes_per_second");
+  model.drift = drift_of(document.at("drift"));
   const ModelJson& host = document.at("host");
   const auto probes = [&](const char* key) {
     return number_of(host.at(key), 0, kMostSeconds, fmt::format("host: {}", key));
@@ -291,6 +311,7 @@ Result<std::string> kernel_model_json(const KernelModel& model) {
       {"versions", model.versions},
       {"roofline",
        {{"flops", model.roofline_flops}, {"bytes_per_second", model.roofline_bytes_per_second}}},
+      {"drift", drift_json(model.drift)},
       {"host",
        {{"probe_microseconds", model.host.probe_microseconds},
         {"op_probes", model.host.op_probes},

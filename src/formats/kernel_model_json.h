@@ -2,7 +2,7 @@
 //
 // A fitted model of a device's kernels as JSON, plain or gzip:
 //
-//   {"format":"weir-kernel-model","version":1,"device":{...},"versions":{...},"roofline":{...},"host":{...},"errors":{...},
+//   {"format":"weir-kernel-model","version":2,"device":{...},"versions":{...},"roofline":{...},"drift":{...},"host":{...},"errors":{...},
 //    "groups":[...],"known_launch":{...},"predicted_launch":{...},"by_shape":{...},"sketches":[...],"dispatch":{...}}
 //
 // What is written reads back to the same model, bit for bit.
@@ -16,7 +16,7 @@
 
 namespace weir::formats {
 
-inline constexpr int kKernelModelVersion = 1;
+inline constexpr int kKernelModelVersion = 2;
 inline constexpr std::uint64_t kMaxKernelModelBytes = std::uint64_t{64} << 20;
 
 Result<std::string> kernel_model_json(const KernelModel& model);

@@ -23,6 +23,7 @@ KernelModel random_model(std::uint64_t seed) {
   model.versions = {{"torch", "2.11"}};
   model.roofline_flops = {{"bf16", rng.lognormal(20, 5)}};
   model.roofline_bytes_per_second = rng.lognormal(10, 5);
+  model.drift["conv/conv"] = {rng.uniform(), 4711};
   model.host = {rng.uniform(), rng.uniform(), rng.uniform()};
   model.errors["gemm"] = {3, rng.uniform(), rng.uniform(), rng.uniform(), -rng.uniform(), 1};
   KernelGroup group;
@@ -80,14 +81,16 @@ std::string with_a_feature(int number) {
 
 TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
   for (const std::string& text :
-       {std::string{"{}"}, std::string{"["}, changed("\"version\":1", "\"version\":2"),
+       {std::string{"{}"}, std::string{"["}, changed("\"version\":2", "\"version\":1"),
         changed("weir-kernel-model", "other"), changed("\"depth\":2", "\"depth\":3"),
         changed("\"depth\":2", "\"depth\":70"), changed("\"features\":[", "\"features\":[32,"),
         with_a_feature(32), with_a_feature(-1), changed("\"leaves\":[", "\"leaves\":[1e300,"),
         changed("[[1,2,3,4,0,0,0],0,", "[[1,2,3,4,0,0,0],1,"),
         changed("[[1,2,3,4,0,0,0],", "[[1,2,3,4],"), changed("\"sms\":", "\"sms\":-"),
         changed("\"offset\":", "\"offset\":1e9,\"was\":"),
-        changed("\"seconds\":[", "\"seconds\":[-"), changed("\"op_probes\":", "\"op_probes\":-")}) {
+        changed("\"seconds\":[", "\"seconds\":[-"), changed("\"op_probes\":", "\"op_probes\":-"),
+        changed("\"ms_per_row\":", "\"ms_per_row\":-"),
+        changed("\"last_row\":", "\"last_row\":-")}) {
     const auto model = read_text(text);
     ASSERT_FALSE(model) << text.substr(0, 60);
     EXPECT_THAT(to_string(model.error().details),

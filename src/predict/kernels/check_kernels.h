@@ -3,6 +3,7 @@
 // How far predictions are off on shapes that were not fitted to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,23 +17,37 @@
 
 namespace weir::predict {
 
+// What is known of where rows stand in the table that a model was fitted to. It matters where calls have an overhead that
+// drifts (overhead_drift.h).
+enum class RowPlaces : std::uint8_t {
+  same_table,    // rows are counted in it
+  another_table  // only rows that a column places are
+};
+
 struct CheckedKernel {
   const KernelSample* sample = nullptr;
   double known = 0;      // seconds, the launch known
   double predicted = 0;  // the launch predicted; 0: not asked
   double roofline = 0;   // by the fitted roofline
-  double overhead = 0;   // seconds of each of them that drifted (overhead_drift.h)
-  double alone = 0;      // measured, without that
+  double alone = 0;      // measured, without the overhead
   KernelClass kind = KernelClass::dram_bound;
-  bool is_covered = false;  // its sequence of kernels was fitted by enough samples of its own
+  bool is_covered = false;       // its sequence of kernels was fitted by enough samples of its own
+  bool is_extrapolated = false;  // when the launch is predicted, or else known
+  double distance = -1;          // to the nearest measured shape; -1: not looked for
+  // What drifts, in seconds: of this row where its place is known; in the last row that was fitted to; and if rows stand in
+  // order, taken evenly out of the fitted table.
+  bool has_place = true;
+  double overhead = 0;
+  double most_overhead = 0;
+  double overhead_in_order = 0;
 };
 
-// By the model as it is; what the measured times hold besides the kernels is added to each prediction.
+// By the model as it is. None of the times holds the overhead.
 std::vector<CheckedKernel> check_kernels(const KernelModel& model,
                                          const std::vector<const KernelSample*>& samples,
-                                         const OverheadDrift& drift = {});
+                                         RowPlaces places = RowPlaces::same_table);
 
-// Each shape by a model that has not seen it, in so many parts. The overhead that drifts is found anew in each part's
+// Each shape by a model that has not seen it, in so many parts; covered is what the other parts cover. The overhead that drifts is found anew in each part's
 // rows to fit to, unless options say not to look for it.
 std::vector<CheckedKernel> cross_validate_kernels(const std::vector<const KernelSample*>& samples,
                                                   const DeviceSpec& device,
@@ -42,15 +57,23 @@ inline constexpr std::int64_t kCoveredSamples = 40;
 // Marks what is covered: at least kCoveredSamples of `among` launch the same sequence of kernels for the same operator.
 void mark_covered(const std::vector<const KernelSample*>& among,
                   std::vector<CheckedKernel>& checked);
+// Among those that the model was fitted to.
+void mark_covered(const KernelModel& model, std::vector<CheckedKernel>& checked);
 
 struct CheckedFigures {
   ErrorFigures known{};
   ErrorFigures predicted{};
   ErrorFigures roofline{};
 };
-// By "gemm", "gemm > 0.2 ms", "gemm covered", "gemm covered > 0.2 ms", "gemm compute-bound" ..., "gemm bf16 linear"; "rows
-// and image", which wait for memory; and "conv alone" where calls have an overhead that drifts: as a share of what the
-// kernels took, not of the call.
+// By "gemm", "gemm > 0.2 ms", "gemm covered", "gemm covered > 0.2 ms", "gemm compute-bound" ..., "gemm bf16 linear"; and "rows
+// and image", which wait for memory. Where calls have an overhead that drifts, predictions hold it: that of the row's place,
+// or without one what errs least (with_unknown_overhead). Further keys there, most also with " > 0.2 ms":
+//   conv without place       as if no row's place were known, where some are
+//   conv perfect, no place   the same with the kernels' own times instead of predictions: the least error there can be
+//   conv in order            places unknown, but taken as if the rows stood in order
+//   conv nearest 1 to 2      shapes whose nearest measured one is so many doublings and
+//                            alignments away (where the launch is predicted)
+//   conv alone               as a share of what the kernels took, not of the call (where places are known)
 std::map<std::string, CheckedFigures> checked_figures(const std::vector<CheckedKernel>& checked);
 
 }  // namespace weir::predict

@@ -5,6 +5,8 @@
 #include <array>
 #include <vector>
 
+#include "predict/kernels/kernel_work.h"
+
 namespace weir::predict {
 namespace {
 
@@ -115,6 +117,23 @@ std::string short_device_name(std::string_view name) {
     if (letters_and_digits(one.driver_name) == letters_and_digits(name))
       return std::string{one.name};
   return std::string{name};
+}
+
+DeviceSpec with_reached_rates(DeviceSpec spec, std::span<const KernelSample> samples) {
+  for (const KernelSample& sample : samples) {
+    const KernelWork work = kernel_work(sample.call);
+    const double seconds = sample.milliseconds * 1e-3;
+    const bool has_arithmetic =
+        sample.call.family == KernelFamily::gemm || sample.call.family == KernelFamily::conv;
+    if (has_arithmetic) {
+      double& rate = spec.flops[sample.call.dtype];
+      rate = std::max(rate, work.flops / seconds);
+    }
+    // What fits into the L2 cache says nothing about DRAM.
+    if (work.all_bytes() > 4 * spec.l2_bytes)
+      spec.bytes_per_second = std::max(spec.bytes_per_second, work.all_bytes() / seconds);
+  }
+  return spec;
 }
 
 }  // namespace weir::predict

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "domain/kernel_call.h"
 #include "domain/kernel_model.h"
 
 namespace weir::predict {
@@ -18,5 +19,9 @@ std::optional<DeviceSpec> find_device(std::string_view name);
 
 // "h200": what to type.
 std::string short_device_name(std::string_view name);
+
+// A GPU without a data sheet: the rates are the highest that any of its timed kernels reached. Requires: samples with times
+// above 0; spec has name, SMs and clock.
+DeviceSpec with_reached_rates(DeviceSpec spec, std::span<const KernelSample> samples);
 
 }  // namespace weir::predict

@@ -211,7 +211,8 @@ void fit_groups(const std::vector<PreparedSample>& samples, const KernelFitOptio
     if (group.key == key) model.groups.push_back(std::move(group));
 }
 
-void learn_launches(const std::vector<PreparedSample>& samples, KernelModel& model) {
+void learn_launches(const std::vector<PreparedSample>& samples, const std::set<std::string>& noisy,
+                    KernelModel& model) {
   const KernelPredictor predictor{model};  // without neighbours yet
   std::map<LaunchSketch, std::int32_t> places;
   for (const PreparedSample& sample : samples) places.emplace(sample.sketch, 0);
@@ -220,13 +221,17 @@ void learn_launches(const std::vector<PreparedSample>& samples, KernelModel& mod
     place = static_cast<std::int32_t>(sketches.size());
     sketches.push_back(sketch);
   }
-  for (const PreparedSample& sample : samples)
-    model.dispatch[dispatch_key(sample.sample->call)].push_back(
-        {sample.sample->call.sizes, places.at(sample.sketch), sample.sample->launch.blocks,
-         sample.sample->launch.helper_threads,
-         short_number(
-             std::log(sample.seconds /
-                      predictor.uncorrected(sample.sample->call, sample.sample->launch).seconds))});
+  for (const PreparedSample& sample : samples) {
+    const KernelCall& call = sample.sample->call;
+    const bool is_noisy = noisy.contains(std::string{to_string(call.family)} + "/" + call.op);
+    const double residual =
+        is_noisy
+            ? 0
+            : std::log(sample.seconds / predictor.uncorrected(call, sample.sample->launch).seconds);
+    model.dispatch[dispatch_key(call)].push_back(
+        {call.sizes, places.at(sample.sketch), sample.sample->launch.blocks,
+         sample.sample->launch.helper_threads, short_number(residual)});
+  }
   for (auto& [key, entries] : model.dispatch) std::sort(entries.begin(), entries.end());
   model.sketches = std::move(sketches);
 }
@@ -263,7 +268,7 @@ KernelModel fit_kernels(std::span<const KernelSample* const> samples, const Devi
   fit_roofline(samples, model);
   const std::vector<PreparedSample> all = prepared(samples, model);
   fit_groups(all, options, model);
-  if (options.with_dispatch) learn_launches(all, model);
+  if (options.with_dispatch) learn_launches(all, options.noisy, model);
   if (!options.with_corrections) return model;
   std::map<std::string, BoostedTrees> known;
   std::map<std::string, BoostedTrees> predicted;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 
 #include "domain/kernel_call.h"
 #include "domain/kernel_model.h"
@@ -20,6 +22,8 @@ struct KernelFitOptions {
   bool with_corrections = true;
   // For whoever fits to a table as it was measured: look for overhead_drift.h first. fit_kernels takes samples as they are.
   bool with_drift = true;
+  // "family/op" of calls whose times are too noisy, one by one, to correct their neighbours by.
+  std::set<std::string> noisy{};
   bool with_dispatch = true;  // learn launches too, and corrections for predicted ones
 };
 

@@ -23,10 +23,6 @@ constexpr double kSmallMiss = 0.03;
 
 using DriftRows = std::vector<const KernelSample*>;
 
-std::string drift_key(const KernelCall& call) {
-  return std::string{to_string(call.family)} + "/" + call.op;
-}
-
 double work_size(const KernelSample& sample) {
   const KernelWork work = kernel_work(sample.call);
   return std::log(std::max({work.flops, work.all_bytes(), 1.0}));
@@ -136,16 +132,31 @@ OverheadGrowth growth_of_table(const DriftRows& rows, const KernelModel& model) 
 
 }  // namespace
 
+std::string drift_key(const KernelCall& call) {
+  return std::string{to_string(call.family)} + "/" + call.op;
+}
+
+const OverheadGrowth* OverheadDrift::growth_of(const KernelCall& call) const {
+  if (growth.empty()) return nullptr;
+  const auto at = growth.find(drift_key(call));
+  return at == growth.end() ? nullptr : &at->second;
+}
+
 double OverheadDrift::milliseconds(const KernelSample& sample) const {
-  if (growth.empty()) return 0;
-  const auto at = growth.find(drift_key(sample.call));
-  if (at == growth.end()) return 0;
-  return at->second.milliseconds_per_row * static_cast<double>(sample.row);
+  const OverheadGrowth* const found = growth_of(sample.call);
+  return found == nullptr ? 0 : found->milliseconds_per_row * static_cast<double>(sample.row);
 }
 
 double OverheadDrift::kernel_milliseconds(const KernelSample& sample) const {
-  return std::max(sample.milliseconds - milliseconds(sample),
-                  kLeastKernelShare * sample.milliseconds);
+  return kernel_milliseconds(sample, milliseconds(sample));
+}
+
+double OverheadDrift::kernel_milliseconds(const KernelSample& sample, double overhead) {
+  return std::max(sample.milliseconds - overhead, kLeastKernelShare * sample.milliseconds);
+}
+
+double with_unknown_overhead(double kernel, double most) {
+  return std::sqrt(kernel * (kernel + most));
 }
 
 OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
@@ -174,6 +185,18 @@ KernelsAlone kernels_alone(std::span<const KernelSample* const> samples, const D
     alone.pointers.push_back(&one);
   }
   return alone;
+}
+
+KernelModel fit_kernels_alone(std::span<const KernelSample* const> samples,
+                              const DeviceSpec& device, const KernelFitOptions& options) {
+  const KernelsAlone alone = kernels_alone(samples, device, options.with_drift);
+  // What is left of a call without its overhead has the overhead's noise too. On the public tables neighbours would make
+  // held-out convolutions 1 % worse.
+  KernelFitOptions how = options;
+  for (const auto& [key, growth] : alone.drift.growth) how.noisy.insert(key);
+  KernelModel model = fit_kernels(alone.pointers, device, how);
+  model.drift = alone.drift.growth;
+  return model;
 }
 
 }  // namespace weir::predict

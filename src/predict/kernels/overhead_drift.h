@@ -14,23 +14,26 @@
 
 #include "domain/kernel_call.h"
 #include "domain/kernel_model.h"
+#include "predict/kernels/fit_kernels.h"
 
 namespace weir::predict {
 
-struct OverheadGrowth {
-  double milliseconds_per_row = 0;
-  std::int64_t last_row = 0;
-
-  double last_milliseconds() const { return milliseconds_per_row * static_cast<double>(last_row); }
-};
+std::string drift_key(const KernelCall& call);  // "family/op"
 
 struct OverheadDrift {
   std::map<std::string, OverheadGrowth> growth{};  // by "family/op"; not there: none found
 
+  const OverheadGrowth* growth_of(const KernelCall& call) const;  // null: none
   double milliseconds(const KernelSample& sample) const;
   // What is left of the measured time, at least a fifth of it.
   double kernel_milliseconds(const KernelSample& sample) const;
+  static double kernel_milliseconds(const KernelSample& sample, double overhead);
 };
+
+// What to expect of a call whose kernels take `kernel` and whose overhead may be anything from 0 to `most`, all alike: the
+// middle one when measured times weigh by what they are divided by, sqrt(k (k + most)). It has the least mean relative
+// error of all constants.
+double with_unknown_overhead(double kernel, double most);
 
 OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
                                   const DeviceSpec& device);
@@ -50,5 +53,9 @@ struct KernelsAlone {
 // Without `looks_for_drift`, as they are.
 KernelsAlone kernels_alone(std::span<const KernelSample* const> samples, const DeviceSpec& device,
                            bool looks_for_drift = true);
+
+// Fitted to the kernels alone, and with the drift that was taken out.
+KernelModel fit_kernels_alone(std::span<const KernelSample* const> samples,
+                              const DeviceSpec& device, const KernelFitOptions& options);
 
 }  // namespace weir::predict

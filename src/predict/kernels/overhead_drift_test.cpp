@@ -60,10 +60,9 @@ std::vector<const KernelSample*> pointers(const std::vector<KernelSample>& sampl
 
 RC_GTEST_PROP(OverheadDrift, IsFoundToATenthWhateverTheRows, (std::uint64_t seed)) {
   const double per_row = 1e-4 + 4e-4 * SeededRng{seed}.uniform();
-  const auto samples = eager_table(seed, 2000, per_row);
+  // So many that not one table in ten million is shuffled into something that looks like an order of work.
+  const auto samples = eager_table(seed, 3000, per_row);
   const OverheadDrift found = find_overhead_drift(pointers(samples), p100());
-  // One table in 100,000 is shuffled into something that looks like an order of work, and is left alone.
-  RC_PRE(!found.growth.empty());
   RC_ASSERT(found.growth.size() == 1U);
   RC_ASSERT(std::abs(found.growth.at("conv/conv").milliseconds_per_row / per_row - 1) < 0.1);
 }
