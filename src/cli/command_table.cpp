@@ -16,6 +16,7 @@
 #include "cli/explain_command.h"
 #include "cli/help_command.h"
 #include "cli/kernels_commands.h"
+#include "cli/kernels_pick_command.h"
 #include "cli/log_commands.h"
 #include "cli/network_options.h"
 #include "cli/network_partition_command.h"
@@ -491,6 +492,7 @@ std::vector<Command> all_commands() {
       {predict_spec(), predict_command},
       {kernels_fit_spec(), kernels_fit_command},
       {kernels_check_spec(), kernels_check_command},
+      {kernels_pick_spec(), kernels_pick_command},
       {explain_spec(), explain_command},
       {what_if_spec(), what_if_command},
       {trace_describe_spec(), trace_describe_command},

@@ -70,6 +70,13 @@ std::optional<DeviceSpec> device_of_table(const TableFolder& folder, const Kerne
   return device;
 }
 
+std::string described_device(const TableFolder& folder) {
+  const nlohmann::json about = about_of(folder);
+  return about.is_object() && about.contains("device") && about["device"].is_string()
+             ? about["device"].get<std::string>()
+             : "";
+}
+
 DeviceTable device_table(const DeviceSpec& device, const KernelTable& table) {
   DeviceTable one{device, {}, {}};
   for (const KernelSample& sample : table.samples)

@@ -34,6 +34,9 @@ DeviceTable device_table(const DeviceSpec& device, const KernelTable& table);
 // its kernels reached.
 std::optional<DeviceSpec> device_of_table(const TableFolder& folder, const KernelTable& table);
 
+// As the folder's about.json names it; empty without one.
+std::string described_device(const TableFolder& folder);
+
 // None when the folder has no iterations.csv.
 Result<std::vector<MeasuredIteration>> read_iterations(const TableFolder& folder);
 

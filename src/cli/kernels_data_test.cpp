@@ -166,6 +166,55 @@ TEST(KernelsData, PicksConvolutionAlgorithmsBetterThanTheLibrary) {
   EXPECT_LT(outcome.ours.mean_regret, outcome.rule.mean_regret);
 }
 
+TEST(KernelsData, AlgorithmsThatWereTimedAreValid) {
+  auto names_input = InputFile::open(measurements() / "h200_kernel_names.csv.gz");
+  const auto names = formats::read_kernel_names(std::move(*names_input));
+  auto input = InputFile::open(measurements() / "h200_conv_algorithms.csv.gz");
+  const auto timed = formats::read_conv_algorithms(std::move(*input), *names);
+  ASSERT_TRUE(timed);
+  for (const formats::TimedAlgorithm& one : *timed)
+    EXPECT_EQ(predict::why_not_valid(one.sample.call, one.algorithm), "")
+        << to_string(one.sample.call);
+}
+
+TEST(KernelsData, PickNamesTheFastestThatFits) {
+  const std::vector<std::string> words{"kernels",  "pick",  "--tables", measurements().string(),
+                                       "--prefix", "h200_", "--dtype",  "fp32",
+                                       "--layout", "nchw",  "--json",   "--conv"};
+  const auto picked = [&](const std::string& sizes, const std::string& workspace) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {sizes, "--workspace", workspace});
+    const Ran ran = weir(all);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto rich = picked("32,64,128,3,56,1,1", "2GiB");
+  EXPECT_EQ(rich["gpu"], "NVIDIA H200");
+  EXPECT_EQ(rich["candidates"].size(), 6U);
+  const auto poor = picked("32,64,128,3,56,1,1", "1B");
+  for (const auto& one : poor["candidates"]) {
+    if (one["name"] == poor["pick"]) {
+      EXPECT_EQ(one["workspace_bytes"], 0);
+    }
+  }
+  const auto strided = picked("32,64,128,3,56,2,1", "2GiB");
+  for (const auto& one : strided["candidates"]) {
+    if (one["name"] == "winograd_nonfused" || one["name"] == "fft") {
+      EXPECT_NE(one["refused"], "");
+      EXPECT_NE(one["name"], strided["pick"]);
+    }
+  }
+  const Ran attention = weir({"kernels", "pick", "--attention", "8,16,16,4096,4096,128,1"});
+  EXPECT_EQ(attention.exit_code, 0) << attention.err;
+  EXPECT_NE(attention.out.find("\n> "), std::string::npos) << attention.out;
+  for (const char* wrong : {"1,2,3", "1,2,3,4,5,6,7,8", "0,1,1,1,1,1,0", "a,1,1,1,1,1,0"}) {
+    std::vector<std::string> all = words;
+    all.emplace_back(wrong);
+    EXPECT_EQ(weir(all).exit_code, 2) << wrong;
+  }
+  EXPECT_EQ(weir({"kernels", "pick"}).exit_code, 2);
+}
+
 // Of each held-out shape and pass that was measured on several backends; PyTorch takes cuDNN's on this GPU.
 TEST(KernelsData, PicksAttentionBackendsBetterThanTheRule) {
   const predict::KernelPredictor predictor{h200_model()};

@@ -21,6 +21,20 @@ std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor,
   return picked;
 }
 
+std::string why_not_valid(const KernelCall& call, std::string_view algorithm) {
+  const std::int64_t filter = call.sizes[conv_size::ksize];
+  const std::int64_t stride = call.sizes[conv_size::stride];
+  const std::int64_t padded = call.sizes[conv_size::insize] + 2 * call.sizes[conv_size::pad];
+  if (filter > padded) return "the filter is larger than the padded image";
+  if (algorithm.starts_with("winograd") && ((filter != 3 && filter != 5) || stride != 1))
+    return "Winograd needs a filter of 3 or 5 at stride 1";
+  if (algorithm == "fft" && (stride != 1 || padded > 256))
+    return "FFT needs stride 1 and a padded image of at most 256";
+  if (algorithm == "fft_tiling" && (stride > 2 || filter > 32))
+    return "tiled FFT needs a stride of at most 2 and a filter of at most 32";
+  return {};
+}
+
 PickFigures pick_figures(const std::vector<Pick>& picks) {
   PickFigures figures;
   figures.cases = static_cast<std::int64_t>(picks.size());

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/kernel_call.h"
@@ -24,6 +26,10 @@ struct AlgorithmChoice {
 std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor,
                                           std::span<const AlgorithmChoice> choices,
                                           std::int64_t workspace_budget);
+
+// Why that algorithm of cuDNN cannot compute the convolution; empty if it can. Winograd takes filters of 3 or 5 at stride 1,
+// FFT stride 1 and padded images up to 256, tiled FFT filters up to 32 at a stride of at most 2.
+std::string why_not_valid(const KernelCall& call, std::string_view algorithm);
 
 // How picks compare with the best: within kAsGood of it counts as right, or noise of the timing would decide.
 inline constexpr double kAsGood = 0.02;
