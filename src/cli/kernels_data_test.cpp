@@ -301,9 +301,9 @@ TEST(KernelsData, PublicTablesMeetTheirBars) {
   EXPECT_LT(mean("conv"), 0.08);
   EXPECT_LT(mean("conv > 0.2 ms"), 0.08);
   EXPECT_LE(mean("conv alone"), 0.13);
-  // Where a row stands is half of the answer: without it the bar of 13 % is met above 0.2 ms or nearly so.
-  EXPECT_LT(mean("conv without place"), 0.145);
-  EXPECT_LT(mean("conv without place > 0.2 ms"), 0.135);
+  // Where a row stands is half of the answer; without it, kernels' own times would leave 11.5 and 10.7 %.
+  EXPECT_LT(mean("conv without place"), 0.14);
+  EXPECT_LE(mean("conv without place > 0.2 ms"), 0.13);
 }
 
 // Here, because only the release build runs these tests: a sanitizer would say nothing about time.
