@@ -82,7 +82,7 @@ std::vector<std::string> export_comments(const std::string& target,
                   ms(view.chosen()), view.chosen().memory.needed / kGibibyte)};
   if (better) {
     const auto missing =
-        words_missing(report::export_target(target), view.request.task, better->plan);
+        report::beyond(report::export_target(target), view.request.task, better->plan);
     lines.push_back(fmt::format(
         "{:.3f} times as long as the best plan, {}: {} ms. {} has no word for {}",
         view.chosen().time.iteration / better->time.iteration, report::plan_words(better->plan),

@@ -10,6 +10,7 @@
 
 #include "cli/output_files.h"
 #include "plan/transformer/transformer_advice.h"
+#include "report/plan_export.h"
 
 namespace weir::cli {
 namespace {
@@ -22,7 +23,7 @@ void add_missing_words(const OptionValues& options, const plan::TransformerReque
   std::vector<std::string> of_first;
   for (const predict::TransformerPlan& structure : plan::structures(request)) {
     for (const predict::TransformerPlan& plan : plan::sharded(request, structure)) {
-      const auto missing = words_missing(report::export_target(target), request.task, plan);
+      const auto missing = report::beyond(report::export_target(target), request.task, plan);
       if (of_first.empty()) of_first = of_all = missing;
       std::erase_if(of_all, [&](const std::string& word) {
         return std::find(missing.begin(), missing.end(), word) == missing.end();
@@ -38,18 +39,6 @@ void add_missing_words(const OptionValues& options, const plan::TransformerReque
 }
 
 }  // namespace
-
-std::vector<std::string> words_missing(report::ExportTarget target,
-                                       const predict::TransformerTask& task,
-                                       const predict::TransformerPlan& plan) {
-  std::vector<std::string> missing = report::beyond(target, task, plan);
-  if (target == report::ExportTarget::internevo || target == report::ExportTarget::weir)
-    return missing;
-  if (plan.has_memory_pool) missing.emplace_back("a memory pool for gathered weights");
-  const bool waits = plan.gradient_shards > 1 && !plan.hides_weights;
-  if (waits) missing.emplace_back("weights that are not gathered ahead");
-  return missing;
-}
 
 Result<void> publish(const OptionValues& options, const std::string& text, std::string file,
                      Console& console) {

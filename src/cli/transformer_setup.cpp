@@ -14,7 +14,6 @@
 #include "cli/output_files.h"
 #include "cli/planning_setup.h"
 #include "cli/transformer_options.h"
-#include "cli/transformer_output.h"
 #include "cli/transformer_times.h"
 #include "report/plan_export.h"
 
@@ -272,7 +271,7 @@ Result<TransformerSetup> read_transformer_setup(const OptionValues& options) {
   if (options.has("export")) {
     const report::ExportTarget target = report::export_target(options.text("export"));
     setup.request.can_run = [target, task](const predict::TransformerPlan& plan) {
-      return words_missing(target, task, plan).empty();
+      return report::beyond(target, task, plan).empty();
     };
   }
   return setup;

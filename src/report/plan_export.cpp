@@ -454,20 +454,29 @@ ExportTarget export_target(std::string_view name) {
 
 std::vector<std::string> beyond(ExportTarget target, const predict::TransformerTask& task,
                                 const TransformerPlan& plan) {
+  std::vector<std::string> missing;
   switch (target) {
     case ExportTarget::megatron:
-      return beyond_megatron(task, plan);
+      missing = beyond_megatron(task, plan);
+      break;
     case ExportTarget::deepspeed:
-      return beyond_deepspeed(task.model, plan);
+      missing = beyond_deepspeed(task.model, plan);
+      break;
     case ExportTarget::torchtitan:
-      return beyond_torchtitan(task, plan);
+      missing = beyond_torchtitan(task, plan);
+      break;
     case ExportTarget::internevo:
       return beyond_internevo(task.model, plan);
     case ExportTarget::torchrun:
-    case ExportTarget::weir:
       break;
+    case ExportTarget::weir:
+      return {};
   }
-  return {};
+  // Only InternEvo, and weir's own file for any trainer, have a memory pool and can be told not to gather ahead.
+  if (plan.has_memory_pool) missing.emplace_back("a memory pool for gathered weights");
+  const bool waits = plan.gradient_shards > 1 && !plan.hides_weights;
+  if (waits) missing.emplace_back("weights that are not gathered ahead");
+  return missing;
 }
 
 std::vector<std::string> beyond(ExportTarget target, const LayerStyle& style) {
