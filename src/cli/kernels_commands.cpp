@@ -20,6 +20,7 @@
 #include "formats/kernel_tables_csv.h"
 #include "predict/kernels/check_kernels.h"
 #include "predict/kernels/device_specs.h"
+#include "predict/kernels/error_figures.h"
 #include "predict/kernels/iteration_prediction.h"
 #include "predict/kernels/known_networks.h"
 #include "predict/kernels/launch_dispatch.h"
@@ -166,11 +167,11 @@ std::string iterations_text(const KernelModel& model,
                         predicted.is_launch_bound() ? "launch-bound" : "");
   }
   if (errors.empty()) return {};
-  std::sort(errors.begin(), errors.end());
+  const predict::MedianAndWorst figures = predict::median_and_worst(std::move(errors));
   return fmt::format(
       "\n{:12} {:>5} {:>5} {:>9} {:>9} {:>9} {:>9} {:>7}\n{}median error {} %, worst {} %\n",
       "iteration", "batch", "round", "measured", "predicted", "GPU ms", "CPU ms", "error", rows,
-      percent(errors[(errors.size() - 1) / 2]), percent(errors.back()));
+      percent(figures.median), percent(figures.worst));
 }
 
 // "conv/conv: calls take 0.178 us more from row to row, 0.754 ms in the last: not counted as the kernel's"

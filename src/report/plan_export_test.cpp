@@ -153,6 +153,25 @@ TransformerPlan ulysses_and_ring() {
   return plan;
 }
 
+TEST(PlanExport, OnlyInternEvoAndWeirHaveAMemoryPool) {
+  predict::TransformerTask task;
+  task.model = predict::llama_like(4, 1024, 16, 16, 2816, 32'000);
+  task.sequence = 1024;
+  predict::TransformerPlan plan;
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = plan.replicas = 8;
+  for (const bool has_pool : {true, false}) {
+    for (const bool hides : {true, false}) {
+      plan.has_memory_pool = has_pool;
+      plan.hides_weights = hides;
+      const bool is_special = has_pool || !hides;
+      EXPECT_EQ(beyond(ExportTarget::torchrun, task, plan).empty(), !is_special);
+      EXPECT_EQ(beyond(ExportTarget::deepspeed, task, plan).empty(), !is_special);
+      EXPECT_TRUE(beyond(ExportTarget::internevo, task, plan).empty());
+      EXPECT_TRUE(beyond(ExportTarget::weir, task, plan).empty());
+    }
+  }
+}
+
 TEST(PlanExport, SaysTwoLevelsOfContextParallelismToMegatron) {
   const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 2);
   const auto text = export_plan(ExportTarget::megatron, {task, ulysses_and_ring(), 2, 8});

@@ -9,6 +9,7 @@
 #include "domain/seeded_rng.h"
 #include "predict/kernels/device_specs.h"
 #include "predict/kernels/kernel_work.h"
+#include "predict/kernels/random_convolution_testing.h"
 
 namespace weir::predict {
 namespace {
@@ -27,19 +28,10 @@ DriftingTable drifting_table() {
   SeededRng rng{7};
   DriftingTable table;
   for (std::size_t i = 0; i < kTableRows; ++i) {
-    KernelSample sample;
-    sample.call = {KernelFamily::conv, "conv", "fp32", "fwd/nchw", {}};
-    const auto size = [&](double low, double high) {
-      return static_cast<std::int64_t>(low * std::pow(high / low, rng.uniform()));
-    };
-    sample.call.sizes = {size(1, 64), size(8, 512), size(8, 512), 3, size(5, 64), 1, 1};
-    sample.launch.kernel = "scudnn_128x64_relu";
-    sample.launch.algorithm = "70|99";
-    sample.launch.threads = 256;
-    const KernelWork work = kernel_work(sample.call);
-    sample.launch.blocks = 1 + static_cast<std::int64_t>(work.rows * work.columns / 8192);
+    KernelSample sample = random_convolution(rng);
     sample.row = static_cast<std::int64_t>(i);
-    sample.milliseconds = work.flops / 5e12 * 1e3 + 0.3 + kPerRow * static_cast<double>(i);
+    sample.milliseconds =
+        kernel_work(sample.call).flops / 5e12 * 1e3 + 0.3 + kPerRow * static_cast<double>(i);
     table.samples.push_back(sample);
   }
   for (std::size_t i = 0; i < kTableRows; ++i)

@@ -6,6 +6,11 @@
 
 namespace weir::predict {
 
+MedianAndWorst median_and_worst(std::vector<double> errors) {
+  std::sort(errors.begin(), errors.end());
+  return {(errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2, errors.back()};
+}
+
 ErrorFigures error_figures(const std::vector<PredictedTime>& times) {
   ErrorFigures figures;
   figures.samples = static_cast<std::int64_t>(times.size());
@@ -21,7 +26,7 @@ ErrorFigures error_figures(const std::vector<PredictedTime>& times) {
     figures.within_10_percent += error <= 0.1 ? 1 / count : 0;
   }
   std::sort(errors.begin(), errors.end());
-  figures.median = errors[(errors.size() - 1) / 2];
+  figures.median = median_and_worst(errors).median;
   figures.p90 = errors[(errors.size() - 1) * 9 / 10];
   return figures;
 }

@@ -13,6 +13,13 @@ struct PredictedTime {
   double measured = 0;
 };
 
+struct MedianAndWorst {
+  double median = 0;
+  double worst = 0;
+};
+// Requires: not empty.
+MedianAndWorst median_and_worst(std::vector<double> errors);
+
 // Requires: all above 0.
 ErrorFigures error_figures(const std::vector<PredictedTime>& times);
 

@@ -17,6 +17,11 @@ TEST(ErrorFigures, AreOfTheMeasured) {
   EXPECT_NEAR(figures.within_10_percent, 1.0 / 3, 0.34);
 }
 
+TEST(ErrorFigures, TheMedianOfAnEvenNumberIsBetweenTheMiddleTwo) {
+  EXPECT_NEAR(median_and_worst({0.4, 0.1, 0.2, 0.9}).median, 0.3, 1e-12);
+  EXPECT_EQ(median_and_worst({0.4, 0.1, 0.2, 0.9}).worst, 0.9);
+}
+
 TEST(ErrorFigures, OfNothingAreZero) {
   EXPECT_EQ(error_figures({}), ErrorFigures{});
 }

@@ -11,6 +11,7 @@
 #include "domain/seeded_rng.h"
 #include "predict/kernels/device_specs.h"
 #include "predict/kernels/kernel_work.h"
+#include "predict/kernels/random_convolution_testing.h"
 
 namespace weir::predict {
 namespace {
@@ -27,18 +28,10 @@ std::vector<KernelSample> eager_table(std::uint64_t seed, std::size_t count, dou
   SeededRng rng{seed};
   std::vector<KernelSample> samples;
   for (std::size_t i = 0; i < count; ++i) {
-    KernelSample sample;
-    sample.call = {KernelFamily::conv, "conv", "fp32", "fwd/nchw", {}};
-    const auto size = [&](double low, double high) {
-      return static_cast<std::int64_t>(low * std::pow(high / low, rng.uniform()));
-    };
-    sample.call.sizes = {size(1, 64), size(8, 512), size(8, 512), 3, size(5, 64), 1, 1};
-    sample.launch.kernel = "scudnn_128x64_relu";
-    sample.launch.algorithm = i % 3 == 0 ? "72|105" : "70|99";
-    sample.launch.threads = 256;
-    const KernelWork work = kernel_work(sample.call);
-    sample.launch.blocks = 1 + static_cast<std::int64_t>(work.rows * work.columns / 8192);
-    sample.milliseconds = (work.flops / 5e12 * 1e3 + 0.03) * std::exp(0.1 * (rng.uniform() - 0.5));
+    KernelSample sample = random_convolution(rng);
+    if (i % 3 == 0) sample.launch.algorithm = "72|105";
+    sample.milliseconds = (kernel_work(sample.call).flops / 5e12 * 1e3 + 0.03) *
+                          std::exp(0.1 * (rng.uniform() - 0.5));
     samples.push_back(sample);
   }
   if (order == Order::by_work)
