@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs the parsers of the trainers that plans are exported to, in an environment of its own in
-# build/export-parsers: DeepSpeed's and torchtitan's configuration, from PyPI. Their kernels and models are not built,
-# and torch is Debian's.
+# build/export-parsers: the configuration of DeepSpeed, torchtitan and InternEvo, from PyPI. Their kernels and models
+# are not built, and torch is Debian's.
 #
 #   make deps-parsers     also installs what this needs: tools/install_deps.sh torch parsers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly folder=build/export-parsers
 # The versions of tests/exports/grammar.json.
-readonly targets=(deepspeed==0.19.8 torchtitan==0.2.2)
+readonly targets=(deepspeed==0.19.8 torchtitan==0.2.2 InternEvo==0.5.2)
 readonly needs=('tyro>=0.9,<2' 'pydantic>=2,<3' hjson py-cpuinfo einops psutil tqdm packaging msgpack numpy'<2')
 
 fail() {

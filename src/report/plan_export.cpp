@@ -388,10 +388,13 @@ std::string_view python_truth(bool is_true) {
   return is_true ? "True" : "False";
 }
 
+bool has_2d_attention(const TransformerPlan& plan) {
+  return is_isp(plan) && plan.grid.context > 1;
+}
+
 std::string internevo_text(const ExportedPlan& exported) {
   const TransformerPlan& plan = exported.plan;
   const TransformerModel& model = exported.task.model;
-  const bool has_grid = is_isp(plan) && plan.grid.context > 1;
   std::string text = fmt::format("SEQ_LEN = {}\n", exported.task.sequence);
   text += fmt::format("data = dict(seq_len=SEQ_LEN, micro_num={}, micro_bsz={})\n",
                       plan.micro_count, plan.micro_batch);
@@ -416,16 +419,27 @@ std::string internevo_text(const ExportedPlan& exported) {
       "    sequence_2D=dict(\n        enable={},\n        head_size={},\n        context_size={},\n"
       "        window_size={},\n        device_placement_strategy=dict(head_first={}, "
       "interleaved=False),\n    ),\n)\n",
-      python_truth(has_grid), plan.grid.head, plan.grid.context, plan.grid.window,
+      python_truth(has_2d_attention(plan)), plan.grid.head, plan.grid.context, plan.grid.window,
       python_truth(plan.grid.is_head_first));
   return text;
 }
 
-std::vector<std::string> internevo_notes() {
-  return {
+std::vector<std::string> internevo_notes(const ExportedPlan& exported) {
+  const TransformerPlan& plan = exported.plan;
+  std::vector<std::string> notes{
       "this is the part of a configuration that the plan decides: add what is yours, such as "
       "model_type, data's train_folder, the model's norm, positions and biases, optimizer and "
       "checkpoints"};
+  std::vector<std::string_view> newer;
+  if (has_2d_attention(plan)) newer.emplace_back("sequence_2D");
+  if (has_copies(exported.task.model, plan))
+    newer.emplace_back("sequence parallelism beyond the key/value heads");
+  if (plan.recompute == Recompute::plus) newer.emplace_back("selective_checkpoint");
+  // 0.5.2 reads the file all the same, and would run another plan.
+  if (!newer.empty())
+    notes.push_back(fmt::format("it needs InternEvo's main branch: 0.5.2 of PyPI has no {}",
+                                fmt::join(newer, ", no ")));
+  return notes;
 }
 
 // Underscores are read by every PyTorch, hyphens by PyTorch 2 alone.
@@ -494,7 +508,7 @@ std::vector<std::string> export_notes(ExportTarget target, const ExportedPlan& e
     case ExportTarget::torchtitan:
       return torchtitan_notes(exported);
     case ExportTarget::internevo:
-      return internevo_notes();
+      return internevo_notes(exported);
     case ExportTarget::torchrun:
       return {"this line only starts the processes: the plan itself is for train.py to carry out"};
     case ExportTarget::weir:

@@ -326,6 +326,22 @@ TEST(PlanExport, NotesWhatTheTextLeavesToItsReader) {
               testing::ElementsAre(HasSubstr("splits no sequence: the plan counts on 8 GPUs")));
 }
 
+TEST(PlanExport, NotesWhatInternEvosLastReleaseDoesNotHave) {
+  TransformerPlan plan;
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 1);
+  const auto last_note = [&] {
+    return export_notes(ExportTarget::internevo, {task, plan, plan.gpus(), 1, llama_style()})
+        .back();
+  };
+  plan.grid.head = 8;
+  EXPECT_THAT(last_note(), Not(HasSubstr("0.5.2")));
+  plan.grid.head = 16;
+  EXPECT_THAT(last_note(), HasSubstr("has no sequence parallelism beyond the key/value heads"));
+  plan.grid = {4, 2, 2};
+  plan.recompute = Recompute::plus;
+  EXPECT_THAT(last_note(), HasSubstr("0.5.2 of PyPI has no sequence_2D, no selective_checkpoint"));
+}
+
 TEST(PlanExport, NotesAStyleThatNobodySaid) {
   const TransformerPlan plan;
   const auto notes = [&](const TransformerModel& model, std::optional<LayerStyle> style) {

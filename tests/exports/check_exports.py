@@ -215,6 +215,10 @@ def check_internevo(text, gpus, batch, model, notes):
         fail(f"{parallel} on {gpus} GPUs")
     if gpus // model_gpus * values["data"]["micro_num"] * values["data"]["micro_bsz"] != batch:
         fail(f"batch {batch} is not {values['data']}")
+    has_copies = parallel["tensor"]["mode"] == "isp" and grid["head_size"] > values["model"]["num_kv_attention_heads"]
+    is_new = grid["enable"] or has_copies or "selective_checkpoint" in values
+    if is_new != ("InternEvo's main branch" in notes):
+        fail(f"which InternEvo has {grid}? {notes}")
 
 
 def check_torchrun(text, gpus, batch, model, notes):
@@ -250,7 +254,7 @@ def check_json(command, text):
 
 
 def check_with_parsers(python, exports):
-    """DeepSpeed, torchtitan and torchrun read them themselves."""
+    """DeepSpeed, torchtitan, InternEvo and torchrun read them themselves."""
     ran = subprocess.run([python, HERE / "target_parsers.py"], input=json.dumps(exports), capture_output=True, text=True,
                          timeout=300)
     if ran.returncode != 0:
@@ -281,7 +285,7 @@ def main():
             check_json(command, ran.stdout)
             written += 1
             seen[target] += 1
-            if target in ("deepspeed", "torchtitan", "torchrun"):
+            if target in ("deepspeed", "torchtitan", "internevo", "torchrun"):
                 exports.append({"target": target, "text": ran.stdout, "gpus": nodes * 8})
         elif ran.returncode in (2, 3) and not ran.stdout and "expected" in ran.stderr:
             refused += 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gives exported plans to the targets' own parsers: DeepSpeed's, torchtitan's and torchrun's.
+"""Gives exported plans to the targets' own parsers: DeepSpeed's, torchtitan's, InternEvo's and torchrun's.
 
 Reads a JSON array of {"target", "text", "gpus"} and prints how many each parser took; ends with 1 where one refused.
 Runs in the environment that tools/install_export_parsers.sh makes. No GPU is needed, and nothing is trained.
@@ -15,9 +15,19 @@ import sys
 import tempfile
 import types
 from contextlib import redirect_stderr
+from unittest.mock import MagicMock, patch
 
 os.environ["DS_ACCELERATOR"] = "cpu"
 os.environ["DEEPSPEED_LOG_LEVEL"] = "error"
+os.environ["INTERNLM_ACCELERATOR"] = "cuda"
+
+
+def bare_package(name):
+    """A package whose own start is not run: it would load models and kernels that are not installed."""
+    if name not in sys.modules:
+        package = types.ModuleType(name)
+        package.__path__ = list(importlib.util.find_spec(name).submodule_search_locations)
+        sys.modules[name] = package
 
 
 def read_deepspeed(text, gpus):
@@ -30,26 +40,52 @@ def read_deepspeed(text, gpus):
     DeepSpeedConfig(json.loads(text))
 
 
-def torchtitan_manager():
-    """Its ConfigManager. The package's own start would load all its models, which need a newer torch."""
-    if "torchtitan" not in sys.modules:
-        package = types.ModuleType("torchtitan")
-        package.__path__ = list(importlib.util.find_spec("torchtitan").submodule_search_locations)
-        sys.modules["torchtitan"] = package
+def read_torchtitan(text, gpus):
+    bare_package("torchtitan")
     from torchtitan.config import ConfigManager
 
-    return ConfigManager()
-
-
-def read_torchtitan(text, gpus):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "plan.toml"
         file.write_text(text)
-        read = torchtitan_manager().parse_args(["--job.config-file", str(file)]).parallelism
+        read = ConfigManager().parse_args(["--job.config-file", str(file)]).parallelism
     degrees = (read.data_parallel_replicate_degree * read.data_parallel_shard_degree * read.tensor_parallel_degree
                * read.context_parallel_degree * read.pipeline_parallel_degree)
     if degrees != gpus:
         raise ValueError(f"{degrees} ranks on {gpus} GPUs")
+
+
+# What a plan does not decide and InternEvo asks for.
+INTERNEVO_REST = """
+data.update(pack_sample_into_one=False, rampup_batch_size="")
+ckpt = dict(enable_save_ckpt=False)
+hybrid_zero_optimizer = dict(overlap_sync_grad=True, overlap_sync_param=False, clip_grad_norm=1.0)
+grad_scaler = adam = beta2_scheduler = loss = dict()
+"""
+
+
+def read_internevo(text, gpus):
+    """Its Config, its groups of ranks as the first of all ranks makes them, its check of arguments."""
+    import torch
+
+    for package in ("internlm", "internlm.utils", "internlm.core", "internlm.initialize"):
+        bare_package(package)
+    # The version that isp asks for: the text is read, nothing runs.
+    with patch.object(torch, "__version__", "2.1.0"), patch.object(torch.distributed, "new_group", MagicMock()):
+        from internlm.core.context import Config, ParallelMode
+        from internlm.core.context import global_context as context
+        from internlm.initialize.launch import args_sanity_check
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "plan.py"
+            file.write_text(text + INTERNEVO_REST)
+            context.load_config(Config.from_file(str(file)))
+        context._register_dist(0, gpus, None, None, list(range(gpus)), ParallelMode.GLOBAL)
+        context._global_ranks[ParallelMode.GLOBAL] = 0
+        context.init_parallel_groups()
+        args_sanity_check()
+    stages, config = context.pipeline_parallel_size, context.config
+    if config.model.num_chunks > 1 and config.data.micro_num % stages != 0:
+        raise ValueError(f"its interleaved schedule refuses {config.data.micro_num} microbatches on {stages} stages")
 
 
 def read_torchrun(text, gpus):
@@ -61,7 +97,8 @@ def read_torchrun(text, gpus):
         raise ValueError(f"{config} on {gpus} GPUs")
 
 
-READERS = {"deepspeed": read_deepspeed, "torchtitan": read_torchtitan, "torchrun": read_torchrun}
+READERS = {"deepspeed": read_deepspeed, "torchtitan": read_torchtitan, "internevo": read_internevo,
+           "torchrun": read_torchrun}
 
 
 def refusal(target, text, gpus):
@@ -75,8 +112,18 @@ def refusal(target, text, gpus):
     return ""
 
 
+INTERNEVO_PLAN = """
+data = dict(seq_len=4096, micro_num=8, micro_bsz=1)
+model = dict(num_layers=32, dtype="torch.bfloat16", checkpoint=True, num_chunks=1)
+parallel = dict(zero1=dict(size=2), tensor=dict(size=4, mode="{mode}"), pipeline=dict(size={stages}),
+                weight=dict(size=4))
+"""
+
 # A parser that takes anything would take every export: each must refuse its own.
 WRONG = [
+    ("internevo", INTERNEVO_PLAN.format(mode="ulysses", stages=2), 16),
+    ("internevo", INTERNEVO_PLAN.format(mode="msp", stages=2), 16),
+    ("internevo", INTERNEVO_PLAN.format(mode="isp", stages=3), 16),
     ("deepspeed", '{"train_batch_size": 8, "train_micro_batch_size_per_gpu": 3}', 4),
     ("deepspeed", '{"train_batch_size": 8, "zero_optimization": {"stage": "four"}}', 8),
     ("torchtitan", '[parallelism]\ntensor_parallel_degrees = 2\n', 2),
