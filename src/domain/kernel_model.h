@@ -111,12 +111,13 @@ struct HostModel {
   friend bool operator==(const HostModel&, const HostModel&) = default;
 };
 
-// A measured call holds that much more than its kernels from row to row of its table (predict/kernels/overhead_drift.h).
+// A measured call holds more than its kernels, and the more the later its row stands in its table
+// (predict/kernels/overhead_drift.h): so many milliseconds in the first row, in the last, and in rows evenly between.
 struct OverheadGrowth {
-  double milliseconds_per_row = 0;
   std::int64_t last_row = 0;
+  std::vector<double> milliseconds{};  // at least two, the first 0, never falling
 
-  double last_milliseconds() const { return milliseconds_per_row * static_cast<double>(last_row); }
+  double last_milliseconds() const { return milliseconds.empty() ? 0 : milliseconds.back(); }
   friend bool operator==(const OverheadGrowth&, const OverheadGrowth&) = default;
 };
 

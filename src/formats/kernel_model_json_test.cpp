@@ -23,7 +23,7 @@ KernelModel random_model(std::uint64_t seed) {
   model.versions = {{"torch", "2.11"}};
   model.roofline_flops = {{"bf16", rng.lognormal(20, 5)}};
   model.roofline_bytes_per_second = rng.lognormal(10, 5);
-  model.drift["conv/conv"] = {rng.uniform(), 4711};
+  model.drift["conv/conv"] = {4711, {0, rng.uniform(), 1 + rng.uniform()}};
   model.host = {rng.uniform(), rng.uniform(), rng.uniform()};
   model.errors["gemm"] = {3, rng.uniform(), rng.uniform(), rng.uniform(), -rng.uniform(), 1};
   KernelGroup group;
@@ -81,15 +81,27 @@ std::string with_a_feature(int number) {
 
 TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
   for (const std::string& text :
-       {std::string{"{}"}, std::string{"["}, changed("\"version\":2", "\"version\":1"),
-        changed("weir-kernel-model", "other"), changed("\"depth\":2", "\"depth\":3"),
-        changed("\"depth\":2", "\"depth\":70"), changed("\"features\":[", "\"features\":[32,"),
-        with_a_feature(32), with_a_feature(-1), changed("\"leaves\":[", "\"leaves\":[1e300,"),
+       {std::string{"{}"},
+        std::string{"["},
+        changed("\"version\":2", "\"version\":1"),
+        changed("weir-kernel-model", "other"),
+        changed("\"depth\":2", "\"depth\":3"),
+        changed("\"depth\":2", "\"depth\":70"),
+        changed("\"features\":[", "\"features\":[32,"),
+        with_a_feature(32),
+        with_a_feature(-1),
+        changed("\"leaves\":[", "\"leaves\":[1e300,"),
         changed("[[1,2,3,4,0,0,0],0,", "[[1,2,3,4,0,0,0],1,"),
-        changed("[[1,2,3,4,0,0,0],", "[[1,2,3,4],"), changed("\"sms\":", "\"sms\":-"),
+        changed("[[1,2,3,4,0,0,0],", "[[1,2,3,4],"),
+        changed("\"sms\":", "\"sms\":-"),
         changed("\"offset\":", "\"offset\":1e9,\"was\":"),
-        changed("\"seconds\":[", "\"seconds\":[-"), changed("\"op_probes\":", "\"op_probes\":-"),
-        changed("\"ms_per_row\":", "\"ms_per_row\":-"),
+        changed("\"seconds\":[", "\"seconds\":[-"),
+        changed("\"op_probes\":", "\"op_probes\":-"),
+        changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[-1.0,"),
+        changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[1e-9,"),
+        changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[0.0,9.0,"),
+        changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[0.0],\"was\":["),
+        changed("\"last_row\":4711", "\"last_row\":0"),
         changed("\"last_row\":", "\"last_row\":-")}) {
     const auto model = read_text(text);
     ASSERT_FALSE(model) << text.substr(0, 60);

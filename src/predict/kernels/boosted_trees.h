@@ -17,7 +17,7 @@ namespace weir::predict {
 struct BoostingOptions {
   int trees = 100;
   int depth = 4;
-  double rate = 0.1;
+  double rate = 0.2;
   int least_leaf = 20;
   double far = 0.2;  // misses above this count alike where to split
 };

@@ -39,7 +39,7 @@ void add_checked(CheckedTimes& times, const CheckedKernel& one, double measured,
 // To a row anywhere in the table.
 void add_unplaced(CheckedTimes& times, const CheckedKernel& one, double measured) {
   add_checked(times, one, measured,
-              [&](double kernel) { return with_unknown_overhead(kernel, one.most_overhead); });
+              [&](double kernel) { return with_unknown_overhead(kernel, one.overheads); });
 }
 
 void add_drift_figures(const CheckedKernel& one, const std::string& family, double measured,
@@ -56,8 +56,8 @@ void add_drift_figures(const CheckedKernel& one, const std::string& family, doub
   }
   add(" without place", [&](CheckedTimes& to) { add_unplaced(to, one, measured); });
   add(" perfect, no place", [&](CheckedTimes& to) {
-    to.known.push_back({with_unknown_overhead(one.alone, one.most_overhead), measured});
-    to.roofline.push_back({with_unknown_overhead(one.roofline, one.most_overhead), measured});
+    to.known.push_back({with_unknown_overhead(one.alone, one.overheads), measured});
+    to.roofline.push_back({with_unknown_overhead(one.roofline, one.overheads), measured});
   });
   add_checked(times[family + " alone"], one, one.alone, [](double kernel) { return kernel; });
 }
@@ -88,9 +88,11 @@ void place_overhead(const OverheadGrowth& growth, RowPlaces places, CheckedKerne
   const auto row = static_cast<double>(sample.row);
   const bool is_placed = places == RowPlaces::same_table || sample.is_row_told;
   one.has_place = is_placed && row <= kLittleBeyond * static_cast<double>(growth.last_row);
-  one.most_overhead = growth.last_milliseconds() * 1e-3;
+  one.overheads.clear();
+  for (const double milliseconds : growth.milliseconds)
+    one.overheads.push_back(milliseconds * 1e-3);
   if (!one.has_place) return;
-  one.overhead = growth.milliseconds_per_row * row * 1e-3;
+  one.overhead = overhead_at(growth, row) * 1e-3;
   one.alone = OverheadDrift::kernel_milliseconds(sample, one.overhead * 1e3) * 1e-3;
 }
 
@@ -104,8 +106,9 @@ void spread_in_order(std::vector<CheckedKernel>& checked) {
       return a->sample->row < b->sample->row;
     });
     for (std::size_t i = 0; i < rows.size(); ++i)
-      rows[i]->overhead_in_order = rows[i]->most_overhead * (static_cast<double>(i) + 0.5) /
-                                   static_cast<double>(rows.size());
+      rows[i]->overhead_in_order =
+          overhead_at({static_cast<std::int64_t>(rows.size()), rows[i]->overheads},
+                      static_cast<double>(i) + 0.5);
   }
 }
 
@@ -202,7 +205,7 @@ std::map<std::string, CheckedFigures> checked_figures(const std::vector<CheckedK
       else
         add_unplaced(times[key], one, measured);
     }
-    if (one.most_overhead > 0) add_drift_figures(one, family, measured, is_long, times);
+    if (!one.overheads.empty()) add_drift_figures(one, family, measured, is_long, times);
   }
   std::map<std::string, CheckedFigures> figures;
   for (const auto& [key, all] : times)

@@ -34,11 +34,11 @@ struct CheckedKernel {
   bool is_covered = false;       // its sequence of kernels was fitted by enough samples of its own
   bool is_extrapolated = false;  // when the launch is predicted, or else known
   double distance = -1;          // to the nearest measured shape; -1: not looked for
-  // What drifts, in seconds: of this row where its place is known; in the last row that was fitted to; and if rows stand in
-  // order, taken evenly out of the fitted table.
+  // What drifts, in seconds: of this row where its place is known; in rows evenly from the first to the last that was fitted
+  // to; and if rows stand in order, taken evenly out of the fitted table.
   bool has_place = true;
   double overhead = 0;
-  double most_overhead = 0;
+  std::vector<double> overheads{};
   double overhead_in_order = 0;
 };
 

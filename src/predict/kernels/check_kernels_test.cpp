@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "domain/seeded_rng.h"
 #include "predict/kernels/device_specs.h"
@@ -94,16 +95,29 @@ TEST(CheckKernels, CoveredIsWhatWasFittedToOftenEnough) {
 }
 
 RC_GTEST_PROP(UnknownOverhead, NoOtherConstantErrsLess, ()) {
+  constexpr int kRows = 2000;
   const double kernel = 1e-3 * *rc::gen::inRange(1, 5000);
-  const double most = 1e-3 * *rc::gen::inRange(1, 5000);
+  const int sections = *rc::gen::inRange(1, 6);
+  std::vector<double> overheads{0};
+  for (int i = 0; i < sections; ++i)
+    overheads.push_back(overheads.back() + 1e-3 * *rc::gen::inRange(0, 3000));
+  const OverheadGrowth growth{kRows, overheads};
   const auto mean_error = [&](double told) {
     double sum = 0;
-    for (int i = 0; i < 2000; ++i)
-      sum += std::abs(told / (kernel + most * (i + 0.5) / 2000) - 1) / 2000;
+    for (int i = 0; i < kRows; ++i)
+      sum += std::abs(told / (kernel + overhead_at(growth, i + 0.5)) - 1) / kRows;
     return sum;
   };
-  const double best = mean_error(with_unknown_overhead(kernel, most));
-  for (int i = 0; i <= 50; ++i) RC_ASSERT(best <= mean_error(kernel + most * i / 50) + 1e-6);
+  const double best = mean_error(with_unknown_overhead(kernel, overheads));
+  for (int i = 0; i <= 50; ++i)
+    RC_ASSERT(best <= mean_error(kernel + overheads.back() * i / 50) + 1e-5);
+}
+
+TEST(UnknownOverhead, ThatGrowsEvenlyIsTheGeometricMiddle) {
+  EXPECT_NEAR(with_unknown_overhead(2, std::vector<double>{0, 6}), 4, 1e-12);
+  EXPECT_NEAR(with_unknown_overhead(2, std::vector<double>{0, 2, 4, 6}), 4, 1e-12);
+  EXPECT_DOUBLE_EQ(with_unknown_overhead(2, std::vector<double>{0, 0}), 2);
+  EXPECT_DOUBLE_EQ(with_unknown_overhead(2, {}), 2);
 }
 
 }  // namespace

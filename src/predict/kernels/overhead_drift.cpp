@@ -20,6 +20,8 @@ constexpr double kWorthIt = 0.1;            // of the middle time, in the last r
 constexpr double kLeastKernelShare = 0.2;  // of a measured time is the kernel's, whatever the drift
 constexpr int kDriftPasses = 6;
 constexpr double kSmallMiss = 0.03;
+constexpr double kEvenSection = 1e-9;       // growth in which a section counts as even
+constexpr std::size_t kGrowthSections = 4;  // of a table: the overhead grows evenly in each
 
 using DriftRows = std::vector<const KernelSample*>;
 
@@ -49,10 +51,23 @@ double correlation_of_rows_and_work(const DriftRows& rows) {
   return row_square > 0 && work_square > 0 ? both / std::sqrt(row_square * work_square) : 1;
 }
 
-// Milliseconds per row of kernels that are launched alike: the coefficient of the row beside those of the work. Far
-// misses count less with each pass.
-double drift_of_sequence(const DriftRows& rows, const KernelModel& model) {
-  using Columns = std::array<double, kWorkColumns + 1>;
+// Milliseconds by which the overhead grows in each section of the table.
+using SectionGrowth = std::array<double, kGrowthSections>;
+
+// How far into each section a row stands, from 0 to 1.
+SectionGrowth sections_before(std::int64_t row, std::int64_t last_row) {
+  const double place = static_cast<double>(row) / static_cast<double>(last_row) * kGrowthSections;
+  SectionGrowth shares{};
+  for (std::size_t i = 0; i < kGrowthSections; ++i)
+    shares[i] = std::clamp(place - static_cast<double>(i), 0.0, 1.0);
+  return shares;
+}
+
+// Of kernels that are launched alike: the coefficients of the sections beside those of the work. Far misses count less
+// with each pass.
+SectionGrowth growth_of_sequence(const DriftRows& rows, std::int64_t last_row,
+                                 const KernelModel& model) {
+  using Columns = std::array<double, kWorkColumns + kGrowthSections>;
   std::vector<Columns> columns;
   columns.reserve(rows.size());
   for (const KernelSample* sample : rows) {
@@ -61,12 +76,13 @@ double drift_of_sequence(const DriftRows& rows, const KernelModel& model) {
         kernel_features(sample->call, sketch,
                         launch_size(sketch, kernel_work(sample->call), sample->launch), model);
     Columns& one = columns.emplace_back();
-    std::copy(features.columns.begin(), features.columns.end(), one.begin());
-    one.back() = static_cast<double>(sample->row);
+    const auto next = std::copy(features.columns.begin(), features.columns.end(), one.begin());
+    const SectionGrowth sections = sections_before(sample->row, last_row);
+    std::copy(sections.begin(), sections.end(), next);
   }
   std::vector<double> fitted;
   for (int pass = 0; pass < kDriftPasses; ++pass) {
-    NonnegativeLeastSquares squares{kWorkColumns + 1};
+    NonnegativeLeastSquares squares{kWorkColumns + kGrowthSections};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       double weight = 1 / rows[i]->milliseconds;
       if (pass > 0) {
@@ -79,25 +95,28 @@ double drift_of_sequence(const DriftRows& rows, const KernelModel& model) {
     }
     fitted = squares.solve();
   }
-  return fitted.back();
+  SectionGrowth growth{};
+  std::copy(fitted.begin() + kWorkColumns, fitted.end(), growth.begin());
+  return growth;
 }
 
-struct WeighedDrift {
-  double milliseconds = 0;
+struct WeighedGrowth {
+  SectionGrowth growth{};
   std::size_t rows = 0;
 };
 
 // Half of the rows are in sequences with less.
-double middle_drift(std::vector<WeighedDrift> drifts) {
-  std::sort(drifts.begin(), drifts.end(), [](const WeighedDrift& a, const WeighedDrift& b) {
-    return a.milliseconds < b.milliseconds;
-  });
+double middle_growth(std::vector<WeighedGrowth>& sequences, std::size_t section) {
+  std::sort(sequences.begin(), sequences.end(),
+            [section](const WeighedGrowth& a, const WeighedGrowth& b) {
+              return a.growth[section] < b.growth[section];
+            });
   std::size_t all = 0;
-  for (const WeighedDrift& one : drifts) all += one.rows;
+  for (const WeighedGrowth& one : sequences) all += one.rows;
   std::size_t below = 0;
-  for (const WeighedDrift& one : drifts) {
+  for (const WeighedGrowth& one : sequences) {
     below += one.rows;
-    if (2 * below >= all) return one.milliseconds;
+    if (2 * below >= all) return one.growth[section];
   }
   return 0;
 }
@@ -111,22 +130,25 @@ double middle_time(const DriftRows& rows) {
   return times[times.size() / 2];
 }
 
-// Of 0 where there is none.
+// Empty where there is none.
 OverheadGrowth growth_of_table(const DriftRows& rows, const KernelModel& model) {
   if (rows.size() < kLeastTable || std::abs(correlation_of_rows_and_work(rows)) > kUnrelated)
     return {};
-  std::map<std::string, DriftRows> sequences;
+  std::map<std::string, DriftRows> by_launch;
   OverheadGrowth growth;
   for (const KernelSample* sample : rows) {
-    sequences[sample->call.dtype + " " + sample->call.variant + " " + sample->launch.algorithm]
+    by_launch[sample->call.dtype + " " + sample->call.variant + " " + sample->launch.algorithm]
         .push_back(sample);
     growth.last_row = std::max(growth.last_row, sample->row);
   }
-  std::vector<WeighedDrift> drifts;
-  for (const auto& [key, alike] : sequences)
+  if (growth.last_row == 0) return {};
+  std::vector<WeighedGrowth> sequences;
+  for (const auto& [key, alike] : by_launch)
     if (alike.size() >= kLeastSequence)
-      drifts.push_back({drift_of_sequence(alike, model), alike.size()});
-  growth.milliseconds_per_row = middle_drift(std::move(drifts));
+      sequences.push_back({growth_of_sequence(alike, growth.last_row, model), alike.size()});
+  growth.milliseconds = {0};
+  for (std::size_t section = 0; section < kGrowthSections; ++section)
+    growth.milliseconds.push_back(growth.milliseconds.back() + middle_growth(sequences, section));
   return growth.last_milliseconds() > kWorthIt * middle_time(rows) ? growth : OverheadGrowth{};
 }
 
@@ -142,9 +164,19 @@ const OverheadGrowth* OverheadDrift::growth_of(const KernelCall& call) const {
   return at == growth.end() ? nullptr : &at->second;
 }
 
+double overhead_at(const OverheadGrowth& growth, double row) {
+  if (growth.milliseconds.size() < 2 || growth.last_row == 0) return 0;
+  const std::size_t sections = growth.milliseconds.size() - 1;
+  const double place = row / static_cast<double>(growth.last_row) * static_cast<double>(sections);
+  const auto section = static_cast<std::size_t>(
+      std::clamp(std::floor(place), 0.0, static_cast<double>(sections - 1)));
+  const double from = growth.milliseconds[section];
+  return from + (growth.milliseconds[section + 1] - from) * (place - static_cast<double>(section));
+}
+
 double OverheadDrift::milliseconds(const KernelSample& sample) const {
   const OverheadGrowth* const found = growth_of(sample.call);
-  return found == nullptr ? 0 : found->milliseconds_per_row * static_cast<double>(sample.row);
+  return found == nullptr ? 0 : overhead_at(*found, static_cast<double>(sample.row));
 }
 
 double OverheadDrift::kernel_milliseconds(const KernelSample& sample) const {
@@ -155,8 +187,23 @@ double OverheadDrift::kernel_milliseconds(const KernelSample& sample, double ove
   return std::max(sample.milliseconds - overhead, kLeastKernelShare * sample.milliseconds);
 }
 
-double with_unknown_overhead(double kernel, double most) {
-  return std::sqrt(kernel * (kernel + most));
+// The middle of all times, which weigh by what they are divided by: in a section of even growth, by its logarithm.
+double with_unknown_overhead(double kernel, std::span<const double> overheads) {
+  if (overheads.size() < 2) return kernel;
+  const auto weight = [&](double from, double to) {
+    const double growth = (to - from) / (kernel + from);
+    return growth > kEvenSection ? std::log1p(growth) / (to - from) : 1 / (kernel + from);
+  };
+  double half = 0;
+  for (std::size_t i = 1; i < overheads.size(); ++i)
+    half += weight(overheads[i - 1], overheads[i]) / 2;
+  for (std::size_t i = 1; i < overheads.size(); ++i) {
+    const double from = overheads[i - 1];
+    const double here = weight(from, overheads[i]);
+    if (half <= here) return (kernel + from) * std::exp(half * (overheads[i] - from));
+    half -= here;
+  }
+  return kernel + overheads.back();
 }
 
 OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
@@ -168,7 +215,7 @@ OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
   OverheadDrift found;
   for (const auto& [key, rows] : tables) {
     const OverheadGrowth growth = growth_of_table(rows, model);
-    if (growth.milliseconds_per_row > 0) found.growth[key] = growth;
+    if (!growth.milliseconds.empty()) found.growth[key] = growth;
   }
   return found;
 }

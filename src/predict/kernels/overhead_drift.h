@@ -30,10 +30,13 @@ struct OverheadDrift {
   static double kernel_milliseconds(const KernelSample& sample, double overhead);
 };
 
-// What to expect of a call whose kernels take `kernel` and whose overhead may be anything from 0 to `most`, all alike: the
-// middle one when measured times weigh by what they are divided by, sqrt(k (k + most)). It has the least mean relative
-// error of all constants.
-double with_unknown_overhead(double kernel, double most);
+// What to expect of a call whose kernels take `kernel`, anywhere in a table with these overheads in rows evenly from the first
+// to the last: the middle of all times when they weigh by what they are divided by. It has the least mean relative error of
+// all constants; where the overhead grows from 0 to d evenly it is sqrt(k (k + d)).
+double with_unknown_overhead(double kernel, std::span<const double> overheads);
+
+// Beyond the last row it grows as before it.
+double overhead_at(const OverheadGrowth& growth, double row);
 
 OverheadDrift find_overhead_drift(std::span<const KernelSample* const> samples,
                                   const DeviceSpec& device);

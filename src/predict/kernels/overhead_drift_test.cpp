@@ -22,9 +22,10 @@ DeviceSpec p100() {
 
 enum class Order { shuffled, by_work };
 
-// Convolutions of random shapes whose kernel runs at 5 TFLOP/s with some noise, `per_row` ms later in each row.
+// Convolutions of random shapes whose kernel runs at 5 TFLOP/s with some noise, `per_row` ms later in each row from a
+// share of the table on.
 std::vector<KernelSample> eager_table(std::uint64_t seed, std::size_t count, double per_row,
-                                      Order order = Order::shuffled) {
+                                      Order order = Order::shuffled, double starts = 0) {
   SeededRng rng{seed};
   std::vector<KernelSample> samples;
   for (std::size_t i = 0; i < count; ++i) {
@@ -40,7 +41,8 @@ std::vector<KernelSample> eager_table(std::uint64_t seed, std::size_t count, dou
     });
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i].row = static_cast<std::int64_t>(i);
-    samples[i].milliseconds += per_row * static_cast<double>(i);
+    samples[i].milliseconds +=
+        per_row * std::max(0.0, static_cast<double>(i) - starts * static_cast<double>(count));
   }
   return samples;
 }
@@ -57,7 +59,35 @@ RC_GTEST_PROP(OverheadDrift, IsFoundToATenthWhateverTheRows, (std::uint64_t seed
   const auto samples = eager_table(seed, 3000, per_row);
   const OverheadDrift found = find_overhead_drift(pointers(samples), p100());
   RC_ASSERT(found.growth.size() == 1U);
-  RC_ASSERT(std::abs(found.growth.at("conv/conv").milliseconds_per_row / per_row - 1) < 0.1);
+  const OverheadGrowth& growth = found.growth.at("conv/conv");
+  RC_ASSERT(growth.last_row == 2999);
+  RC_ASSERT(std::abs(growth.last_milliseconds() / (per_row * 2999) - 1) < 0.1);
+}
+
+RC_GTEST_PROP(OverheadDrift, IsFoundWhereItBegins, (std::uint64_t seed)) {
+  constexpr double kRows = 4000;
+  SeededRng rng{seed};
+  const double starts = 0.25 * static_cast<double>(1 + rng.below(3));
+  const auto samples = eager_table(seed, kRows, 5e-4, Order::shuffled, starts);
+  const OverheadDrift found = find_overhead_drift(pointers(samples), p100());
+  RC_ASSERT(found.growth.size() == 1U);
+  const double last = 5e-4 * kRows * (1 - starts);
+  for (double row = 0; row < kRows; row += 100) {
+    const double is = 5e-4 * std::max(0.0, row - starts * kRows);
+    RC_ASSERT(std::abs(overhead_at(found.growth.at("conv/conv"), row) - is) < 0.1 * last);
+  }
+}
+
+TEST(OverheadGrowth, IsEvenBetweenItsValuesAndBeyondTheLast) {
+  const OverheadGrowth growth{30, {0, 1, 1, 4}};
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 0), 0);
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 5), 0.5);
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 10), 1);
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 15), 1);
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 25), 2.5);
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 30), 4);
+  EXPECT_DOUBLE_EQ(overhead_at(growth, 31), 4.3);
+  EXPECT_EQ(overhead_at({}, 7), 0);
 }
 
 RC_GTEST_PROP(OverheadDrift, IsNotSeenWhereThereIsNone, (std::uint64_t seed)) {
@@ -92,7 +122,7 @@ TEST(OverheadDrift, TakenOutOfSamplesLeavesTheKernel) {
 }
 
 TEST(OverheadDrift, AddsWhatTheRowHadAndNothingForOtherTables) {
-  const OverheadDrift drift{{{"conv/conv", {0.5, 9}}}};
+  const OverheadDrift drift{{{"conv/conv", {9, {0, 4.5}}}}};
   KernelSample sample;
   sample.call = {KernelFamily::conv, "conv", "fp32", "", {}};
   sample.row = 7;
@@ -103,7 +133,7 @@ TEST(OverheadDrift, AddsWhatTheRowHadAndNothingForOtherTables) {
 }
 
 TEST(OverheadDrift, LeavesAFifthToTheKernel) {
-  const OverheadDrift drift{{{"conv/conv", {0.5, 9}}}};
+  const OverheadDrift drift{{{"conv/conv", {9, {0, 4.5}}}}};
   KernelSample sample;
   sample.call = {KernelFamily::conv, "conv", "fp32", "", {}};
   sample.row = 7;
