@@ -170,7 +170,7 @@ KernelGroup group_of_json(const ModelJson& document) {
   KernelGroup group;
   group.key = document.at("key").get<std::string>();
   group.samples = document.at("samples").get<std::int64_t>();
-  group.error = document.at("error").get<double>();
+  group.error = number_of(document.at("error"), 0, 1e9, group.key + ": error");
   group.seconds = seconds_of(document.at("seconds"), group.key + ": seconds");
   group.has_traffic = document.contains("traffic_seconds");
   if (group.has_traffic)

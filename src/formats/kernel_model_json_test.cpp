@@ -29,6 +29,7 @@ KernelModel random_model(std::uint64_t seed) {
   KernelGroup group;
   group.key = "gemm/bf16/a|b";
   group.samples = 7;
+  group.error = 0.125;
   for (double& value : group.seconds) value = rng.lognormal(-20, 5);
   group.has_traffic = rng.below(2) == 1;
   if (group.has_traffic) group.traffic_seconds = group.seconds;
@@ -97,6 +98,7 @@ TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
         changed("\"offset\":", "\"offset\":1e9,\"was\":"),
         changed("\"seconds\":[", "\"seconds\":[-"),
         changed("\"op_probes\":", "\"op_probes\":-"),
+        changed("\"error\":0.125", "\"error\":-0.125"),
         changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[-1.0,"),
         changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[1e-9,"),
         changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[0.0,9.0,"),

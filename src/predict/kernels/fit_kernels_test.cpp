@@ -138,6 +138,27 @@ TEST(FitKernels, WarnsFarFromEveryShapeThatWasSeen) {
 }
 
 // Every leaf within its bounds, and their sum beyond what a double can be the exponential of.
+TEST(FitKernels, TreesDoNotSpoilWhatAGroupKnowsWell) {
+  const KernelSample sample = made_up(1, 9).front();
+  const auto seconds_with = [&](double group_error, float leaf) {
+    KernelModel model = fitted();
+    model.by_shape.clear();
+    for (KernelGroup& group : model.groups) group.error = group_error;
+    for (auto& [key, trees] : model.known_launch) {
+      std::fill(trees.leaves.begin(), trees.leaves.end(), 0.0F);
+      trees.offset = leaf;
+    }
+    return KernelPredictor{model}.with_launch(sample.call, sample.launch).seconds;
+  };
+  const double plain = seconds_with(0.01, 0);
+  EXPECT_NEAR(seconds_with(0.01, 0.4F) / plain, std::exp(0.05), 1e-9);
+  EXPECT_NEAR(seconds_with(0.01, -0.4F) / plain, std::exp(-0.05), 1e-9);
+  EXPECT_NEAR(seconds_with(0.01, 0.03F) / plain, std::exp(0.03), 1e-6);
+  EXPECT_NEAR(seconds_with(0.2, 0.4F) / plain, std::exp(0.4), 1e-6);
+  EXPECT_NEAR(seconds_with(0.2, 3.0F) / plain, 2, 1e-9);
+  EXPECT_NEAR(seconds_with(0, 3.0F) / plain, 1, 1e-9);
+}
+
 TEST(FitKernels, AModelWithWildTreesStillTellsTimes) {
   KernelModel model = fitted();
   for (const float leaf : {100.0F, -100.0F}) {

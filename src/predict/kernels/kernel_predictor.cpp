@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "predict/kernels/boosted_trees.h"
 #include "predict/kernels/launch_sketch.h"
@@ -10,7 +11,9 @@
 namespace weir::predict {
 namespace {
 
-constexpr double kMostCorrection = 2;
+constexpr double kMostCorrection = std::numbers::ln2;  // to half or twice the time
+constexpr double kMostOfGroup =
+    5;  // times its own error: what many kernels teach does not spoil one that is understood
 constexpr double kLeastSeconds = 1e-7;
 constexpr double kMostSeconds = 1e9;
 constexpr double kMostShapeCorrection = 1e4;  // of the roofline, by the trees on the shape
@@ -54,13 +57,12 @@ ShareOfShape share_of_shape(KernelFamily family) {
 }
 
 void correct(const std::map<std::string, BoostedTrees>& corrections, const KernelCall& call,
-             KernelPredictor::Uncorrected& at) {
+             double most, KernelPredictor::Uncorrected& at) {
   at.prediction.seconds = at.seconds;
   const auto trees = corrections.find(correction_key(call));
   if (trees == corrections.end()) return;
-  const double most = std::log(kMostCorrection);
-  at.prediction.seconds *=
-      std::exp(std::clamp(boosted_value(trees->second, at.features), -most, most));
+  const double log = std::clamp(boosted_value(trees->second, at.features), -most, most);
+  at.prediction.seconds *= std::exp(log);
 }
 
 }  // namespace
@@ -167,6 +169,7 @@ KernelPredictor::Uncorrected KernelPredictor::from_sketch(const KernelCall& call
   Uncorrected at;
   at.seconds = group == nullptr ? roofline_seconds(model_, call) : group_seconds(*group, features);
   if (with_features) at.features = tree_features(call, sketch, features, at.seconds, model_);
+  if (group != nullptr) at.group_error = group->error;
   at.prediction.kind = features.kind;
   at.prediction.kernels = sketch.kernels;
   at.prediction.blocks = features.tiles;
@@ -286,14 +289,14 @@ KernelPrediction KernelPredictor::bounded(KernelPrediction prediction) {
 KernelPrediction KernelPredictor::with_launch(const KernelCall& call,
                                               const KernelLaunch& launch) const {
   Uncorrected at = uncorrected(call, launch);
-  correct(model_.known_launch, call, at);
+  correct(model_.known_launch, call, std::min(kMostCorrection, kMostOfGroup * at.group_error), at);
   blend_shape(call, share_of_shape(call.family).known, at.prediction);
   return bounded(at.prediction);
 }
 
 KernelPrediction KernelPredictor::predict(const KernelCall& call) const {
   Uncorrected at = uncorrected(call);
-  correct(model_.predicted_launch, call, at);
+  correct(model_.predicted_launch, call, kMostCorrection, at);
   blend_shape(call, share_of_shape(call.family).predicted, at.prediction);
   return bounded(at.prediction);
 }

@@ -62,6 +62,7 @@ class KernelPredictor {
   struct Uncorrected {
     double seconds = 0;
     std::array<float, kTreeFeatures> features{};
+    double group_error = 1;  // of the group's own fit; 1: no group
     KernelPrediction prediction;
   };
   Uncorrected uncorrected(const KernelCall& call, const KernelLaunch& launch,
