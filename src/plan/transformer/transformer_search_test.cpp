@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <limits>
+#include <set>
 
 #include "plan/transformer/transformer_advice.h"
 #include "predict/transformer/kernel_times_testing.h"
@@ -235,6 +236,15 @@ TEST(TransformerSpace, HasBothPlacementsWhereTheyDiffer) {
   EXPECT_EQ(context_first, 4 * 3);
   request.pins.cp = 1;
   for (const TransformerPlan& plan : structures(request)) EXPECT_TRUE(plan.grid.is_head_first);
+}
+
+TEST(TransformerSpace, KeepsTensorGroupsOnANode) {
+  TransformerRequest request = llama_request(4096, 24, 48);
+  request.task.model.heads = request.task.model.kv_heads = 48;
+  std::set<int> degrees;
+  for (const TransformerPlan& plan : structures(request))
+    if (plan.mode != predict::ParallelMode::isp) degrees.insert(plan.split());
+  EXPECT_EQ(degrees, (std::set<int>{1, 2, 4, 8}));
 }
 
 TEST(TransformerAdvice, NamesThePinThatNothingFits) {

@@ -27,7 +27,7 @@ std::vector<AttentionGrid> grids(const TransformerRequest& request, ParallelMode
   const TransformerModel& model = request.task.model;
   std::vector<AttentionGrid> all;
   if (mode != ParallelMode::isp) {
-    const bool fits_node = split <= request.task.fabric.gpus_per_node;
+    const bool fits_node = request.task.fabric.gpus_per_node % split == 0;
     if (fits_node) all.push_back({split, 1, 1, true});
     return all;
   }

@@ -74,7 +74,7 @@ double ring_backward_seconds(const AttentionGrid& grid, double step, const RingH
 double inner_hop_seconds(const Fabric& fabric, const AttentionGrid& grid, double bytes) {
   if (grid.window == 1) return 0;
   const RankGroup ring{grid.window, grid.context_group().stride};
-  if (nodes_of(fabric, ring) == 1) return link_transfer_seconds(fabric, bytes);
+  if (placed(fabric, ring).nodes == 1) return link_transfer_seconds(fabric, bytes);
   // Of each ring one rank of the node hands on to the next node, and the ring waits for it.
   const int senders = std::min(fabric.gpus_per_node, ring.stride);
   return std::max(link_transfer_seconds(fabric, bytes),
@@ -84,7 +84,7 @@ double inner_hop_seconds(const Fabric& fabric, const AttentionGrid& grid, double
 double outer_hop_seconds(const Fabric& fabric, const AttentionGrid& grid, double bytes) {
   if (grid.windows() == 1) return 0;
   const RankGroup ring = grid.context_group();
-  if (nodes_of(fabric, ring) == 1) return link_transfer_seconds(fabric, bytes);
+  if (placed(fabric, ring).nodes == 1) return link_transfer_seconds(fabric, bytes);
   // Ranks a window apart; all of the node that have their next one elsewhere send at once.
   const int distance = std::min(fabric.gpus_per_node, ring.stride * grid.window);
   return std::max(link_transfer_seconds(fabric, bytes),

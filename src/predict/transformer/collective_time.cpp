@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
 namespace weir::predict {
 namespace {
@@ -25,17 +27,16 @@ double congestion(RankGroup group) {
 }
 
 double ring_latency(const Fabric& fabric, RankGroup group) {
-  const int between = nodes_of(fabric, group) - 1;
+  const int between = placed(fabric, group).nodes - 1;
   const int inside = group.size - 1 - between;
   return fabric.first_hop_s + inside * kLinkHop + between * kNetworkHop;
 }
 
 double ring_bytes_s(const Fabric& fabric, RankGroup group) {
-  if (nodes_of(fabric, group) == 1) return fabric.link_bytes_s;
-  const int members = members_on_node(fabric, group);
-  const double sharing = static_cast<double>(fabric.gpus_per_node) / members;
-  const double network = fabric.node_bytes_s() / sharing / congestion(group);
-  return members > 1 ? std::min(fabric.link_bytes_s, network) : network;
+  const GroupPlace place = placed(fabric, group);
+  if (place.nodes == 1) return fabric.link_bytes_s;
+  const double network = fabric.node_bytes_s() / place.leaving / congestion(group);
+  return place.members > 1 ? std::min(fabric.link_bytes_s, network) : network;
 }
 
 double part_elsewhere(RankGroup group) {
@@ -50,13 +51,21 @@ Fabric usual_fabric(const GpuType& gpu, int gpus_per_node) {
           gpu.nic_gbit_s * 1e9 / 8 * kNetworkShare, nics, gpu.latency_us * 1e-6};
 }
 
-int members_on_node(const Fabric& fabric, RankGroup group) {
-  return std::min(group.size, std::max(1, fabric.gpus_per_node / group.stride));
-}
-
-int nodes_of(const Fabric& fabric, RankGroup group) {
-  const int members = members_on_node(fabric, group);
-  return (group.size + members - 1) / members;
+GroupPlace placed(const Fabric& fabric, RankGroup group) {
+  const int node = fabric.gpus_per_node;
+  const std::int64_t block = std::int64_t{group.size} * group.stride;
+  if (node % block == 0) return {1, group.size, 0};
+  const bool is_even = block % node == 0;
+  // Blocks begin at multiples of this within a node, so the last group of the worst begins that far from its end.
+  const std::int64_t gap = std::gcd(block, std::int64_t{node});
+  const std::int64_t begin = std::min(std::int64_t{node}, node - gap + group.stride) - 1;
+  const auto nodes = std::min<std::int64_t>(group.size, (begin + block - group.stride) / node + 1);
+  if (nodes == 1) return {1, group.size, 0};
+  // At each end of a node that is not one of a group there is another one of these.
+  const int leaving = static_cast<int>(
+      std::min<std::int64_t>(node, (is_even ? 1 : 2) * std::int64_t{group.stride}));
+  const int most = is_even ? group.size : std::max(1, group.size / 2);
+  return {static_cast<int>(nodes), std::clamp(node / leaving, 1, most), leaving};
 }
 
 double all_gather_seconds(const Fabric& fabric, RankGroup group, double bytes) {
@@ -79,11 +88,12 @@ double broadcast_seconds(const Fabric& fabric, RankGroup group, double bytes) {
 
 double all_to_all_seconds(const Fabric& fabric, RankGroup group, double bytes) {
   if (group.size <= 1 || bytes <= 0) return 0;
-  const int members = members_on_node(fabric, group);
-  const double inside = bytes * (members - 1) / group.size / fabric.link_bytes_s;
-  if (members == group.size) return inside + fabric.first_hop_s;
-  // Every GPU of the node sends what belongs to ranks on other nodes.
-  const double leaving = fabric.gpus_per_node * bytes * (group.size - members) / group.size;
+  const GroupPlace place = placed(fabric, group);
+  const double inside = bytes * (place.members - 1) / group.size / fabric.link_bytes_s;
+  if (place.nodes == 1) return inside + fabric.first_hop_s;
+  // Every GPU of a group that leaves the node sends what belongs to ranks on other nodes.
+  const double leaving =
+      bytes * place.leaving * place.members * (group.size - place.members) / group.size;
   const double network = leaving / (fabric.node_bytes_s() / congestion(group));
   return std::max(inside, network) + fabric.first_hop_s + kNetworkHop;
 }

@@ -35,9 +35,13 @@ struct RankGroup {
   int stride = 1;
 };
 
-// Of the group's ranks, on one node; and the number of nodes it touches.
-int members_on_node(const Fabric& fabric, RankGroup group);
-int nodes_of(const Fabric& fabric, RankGroup group);
+// How the worst placed of the groups that share all ranks in this way lies on nodes, which ranks fill one after the other.
+struct GroupPlace {
+  int nodes = 1;    // touched by it
+  int members = 1;  // of it on a node that it leaves, or all
+  int leaving = 0;  // groups of one node that have ranks elsewhere, too
+};
+GroupPlace placed(const Fabric& fabric, RankGroup group);
 
 // Seconds. `bytes` is the whole tensor (gathered, reduced, sent), of an all-to-all what one rank holds.
 double all_gather_seconds(const Fabric& fabric, RankGroup group, double bytes);

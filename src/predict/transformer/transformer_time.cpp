@@ -226,14 +226,22 @@ void add_pipeline(const TransformerTask& task, const TransformerPlan& plan, doub
   const double bytes = 2.0 * static_cast<double>(task.sequence * plan.micro_batch) *
                        static_cast<double>(task.model.hidden) / plan.split();
   const int stage_gpus = plan.split() * plan.replicas;
-  const bool is_near =
-      plan.gpus() <= task.fabric.gpus_per_node || stage_gpus < task.fabric.gpus_per_node;
-  const double one = is_near
-                         ? link_transfer_seconds(task.fabric, bytes)
-                         : network_transfer_seconds(task.fabric, bytes, task.fabric.gpus_per_node);
-  // Of as many as a batch of 1e9 has: more than an int holds.
-  const double count = 2.0 * std::min(plan.stages, plan.micro_count) + plan.micro_count - 1;
-  time.transfers = plan.interleave * count * one;
+  const int node = task.fabric.gpus_per_node;
+  const double near = link_transfer_seconds(task.fabric, bytes);
+  const int nodes = (plan.gpus() + node - 1) / node;
+  const double far = nodes == 1
+                         ? near
+                         : std::max(near, network_transfer_seconds(task.fabric, bytes,
+                                                                   std::min(node, stage_gpus)));
+  // Filling and draining passes every boundary of stages, of which some are boundaries of nodes; then the slowest sets the
+  // pace. Of as many as a batch of 1e9 has: more than an int holds.
+  const double far_part = node % stage_gpus == 0 ? (nodes - 1.0) / (plan.stages - 1)
+                          : nodes == 1           ? 0.0
+                                                 : 1.0;
+  const double filling = 2.0 * std::min(plan.stages, plan.micro_count);
+  const double steady = plan.micro_count - 1.0;
+  time.transfers =
+      plan.interleave * (filling * (far_part * far + (1 - far_part) * near) + steady * far);
 }
 
 // What the backward pass of a layer computes again.

@@ -11,20 +11,6 @@
 namespace weir::predict {
 namespace {
 
-TEST(CollectiveTime, IsTheRingFormula) {
-  const Fabric fabric{8, 200e9, 25e9, 4};
-  // On a node: 7/8 of the bytes, 7 hops.
-  EXPECT_DOUBLE_EQ(all_gather_seconds(fabric, {8, 1}, 8e9), 7e9 / 200e9 + 14e-6 + 7 * 1.9e-6);
-  // Two nodes, all GPUs in one ring: 100 GB/s of the node, 14 hops inside and one between.
-  EXPECT_DOUBLE_EQ(all_gather_seconds(fabric, {16, 1}, 16e9),
-                   15e9 / 100e9 + 14e-6 + 14 * 1.9e-6 + 4e-6);
-  // Two ranks a node apart: eight such groups share the network.
-  EXPECT_DOUBLE_EQ(all_reduce_seconds(fabric, {2, 8}, 2e9), 2 * (1e9 / 12.5e9 + 14e-6 + 4e-6));
-  EXPECT_EQ(all_gather_seconds(fabric, {1, 1}, 1e9), 0);
-  // All-to-all over two nodes: half of what each of the eight GPUs has leaves.
-  EXPECT_DOUBLE_EQ(all_to_all_seconds(fabric, {16, 1}, 1e9), 4e9 / 100e9 + 18e-6);
-}
-
 TEST(GpuType, IsFoundByNameInAnyCase) {
   ASSERT_NE(find_gpu_type("a100-80g"), nullptr);
   EXPECT_EQ(find_gpu_type("a100-80g")->memory_gib, 80);
@@ -81,6 +67,26 @@ RC_GTEST_PROP(TransformerTimeProperty, NeverGrowsWithABandwidth, ()) {
   RC_ASSERT(better([](TransformerTask& t) { t.fabric.nic_bytes_s *= 1.5; }));
   RC_ASSERT(better([](TransformerTask& t) { t.fabric.nics *= 2; }));
   RC_ASSERT(better([](TransformerTask& t) { t.gpu.memory_gb_s *= 1.5; }));
+}
+
+// Four stages of four GPUs on two nodes: one boundary of three is between nodes, and it sets the pace.
+TEST(TransformerTime, PaysTheNetworkBetweenStagesThatAreSmallerThanANode) {
+  TransformerTask task = task_on("A100-80G", llama2_7b(), 4096, 16);
+  TransformerPlan plan;
+  plan.mode = ParallelMode::mtp;
+  plan.grid.head = 4;
+  plan.stages = 4;
+  plan.micro_count = 16;
+  const auto transfers = [&] { return transformer_time(task, plan).transfers; };
+  const double bytes = 2.0 * 4096 * 4096 / 4;
+  const double near = link_transfer_seconds(task.fabric, bytes);
+  const double far = network_transfer_seconds(task.fabric, bytes, 4);
+  EXPECT_GT(far, near);
+  EXPECT_NEAR(transfers(), 8 * (far + 2 * near) / 3 + 15 * far, 1e-12);
+  task.fabric.nic_bytes_s = 1e6;
+  EXPECT_GT(transfers(), 10);
+  task.fabric.gpus_per_node = 16;
+  EXPECT_NEAR(transfers(), 23 * near, 1e-12);
 }
 
 TEST(TransformerTime, HidesWeightsBehindLinearLayersAndPaysATenth) {
