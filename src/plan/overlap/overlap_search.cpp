@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <tuple>
 
@@ -15,11 +16,12 @@ using predict::SentGroups;
 using predict::StepMoment;
 
 // Moments nearer than this part of the whole step are the same: sums in another order.
-constexpr double kSameMoment = 1e-12;
+constexpr double kSameMoment = 1e-11;
 
 struct FrontPoint {
   StepMoment at;
-  double sending = 0;  // sum of the collectives' times alone
+  double sending = 0;     // sum of the collectives' times alone
+  std::int64_t ctas = 0;  // of all collectives
   std::size_t choice = 0;
   std::size_t parent_group = 0;  // sent before
   std::size_t parent = 0;        // in that group's front
@@ -40,7 +42,7 @@ class OverlapSearch {
 
   OverlapPlan find() {
     const std::size_t groups = step_.groups().size();
-    fronts_[0].push_back({wait_before(0, {}), 0, 0, 0, 0});
+    fronts_[0].push_back({.at = wait_before(0, {})});
     for (std::size_t sent = 0; sent < groups; ++sent) {
       if (sent > 0) reduce(fronts_[sent]);
       extend(sent);
@@ -70,7 +72,8 @@ class OverlapSearch {
           const FrontPoint& from = fronts_[sent][p];
           const StepMoment start = OverlapTimeline::wait_for(from.at, ready);
           const StepMoment over = step_.timeline().advance(start, alone, slowed_by);
-          fronts_[end].push_back({wait_before(end, over), from.sending + alone, choice, sent, p});
+          fronts_[end].push_back({wait_before(end, over), from.sending + alone,
+                                  from.ctas + step_.ctas()[choice], choice, sent, p});
           ++transitions_;
         }
       }
@@ -87,7 +90,7 @@ class OverlapSearch {
     for (const FrontPoint& point : front) {
       if (kept.empty() || point.at.work_ms > kept.back().at.work_ms + same_) {
         kept.push_back(point);
-      } else if (is_same(point, kept.back()) && point.sending < kept.back().sending - same_) {
+      } else if (is_same(point, kept.back()) && is_lighter(point, kept.back())) {
         kept.back() = point;
       }
     }
@@ -98,6 +101,12 @@ class OverlapSearch {
   bool is_same(const FrontPoint& a, const FrontPoint& b) const {
     return std::abs(a.at.time_ms - b.at.time_ms) <= same_ &&
            std::abs(a.at.work_ms - b.at.work_ms) <= same_;
+  }
+
+  // Of ways to the same moment the one that sends less, then the one that takes fewer CTAs from computing.
+  bool is_lighter(const FrontPoint& a, const FrontPoint& b) const {
+    if (std::abs(a.sending - b.sending) > same_) return a.sending < b.sending;
+    return a.ctas < b.ctas;
   }
 
   // The first point, and of each slice of time the one with most work.

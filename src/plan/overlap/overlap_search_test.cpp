@@ -124,8 +124,12 @@ TEST(OverlapSearch, GoldenCasesComeOutToTheLastDigit) {
 }
 
 TEST(OverlapSearch, NeverUsesMoreCtasThanFillTheNetwork) {
-  const OverlapStep step = golden_step(6.25, {1, 2, 4, 8, 16}, 132);
-  for (const SentGroups& part : search_overlap(step).sent) EXPECT_LE(step.ctas()[part.choice], 4);
+  for (const GoldenCase& golden : golden_cases()) {
+    const OverlapStep step = golden_step(golden.channel_gbps, golden.ctas, golden.k);
+    for (const SentGroups& part : search_overlap(step).sent)
+      EXPECT_LE(step.ctas()[part.choice], 25 / golden.channel_gbps)
+          << golden.channel_gbps << " " << golden.k;
+  }
 }
 
 TEST(OverlapSearch, FewestCtasAmongTheNearlyBest) {
