@@ -273,8 +273,8 @@ Result<void> predict_iteration_command(const OptionValues& options, Console& con
   if (!device->flops.contains("bf16"))
     console.err
         << "note: " << device->name
-        << " has no bf16 arithmetic: products take as long as in float32; fp16, which is not "
-           "predicted, would be faster where the GPU has tensor cores\n";
+        << " has no bf16 arithmetic that is known: products take as long as in float32; fp16, "
+           "which is not predicted, would be faster where the GPU has tensor cores\n";
   const double state_gb = kStateBytes * static_cast<double>(request.network.ops.parameters) / 1e9;
   if (state_gb > kNoteStateGb)
     console.err << fmt::format(

@@ -36,7 +36,7 @@ struct LaunchSketch {
   std::int32_t tile_columns = 0;
   std::int32_t tile_depth = 0;  // of the reduction at a time; 0: not known
   std::int32_t split = 1;       // slices of the reduction
-  std::int32_t occupancy = 1;   // blocks on an SM
+  std::int32_t occupancy = 1;   // blocks on an SM; 0: not known
   std::int32_t threads = 0;     // of a block
   std::int32_t kernels = 1;     // launched for one call
 

@@ -192,7 +192,7 @@ LaunchSketch sketch_of_json(const ModelJson& list) {
     *value = list.at(at++).get<std::int32_t>();
     expect(*value >= 0, "sketches: numbers from 0");
   }
-  expect(sketch.split >= 1 && sketch.occupancy >= 1, "sketches: split and occupancy from 1");
+  expect(sketch.split >= 1 && sketch.occupancy >= 0, "sketches: split from 1, occupancy from 0");
   return sketch;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <vector>
 
 #include "predict/kernels/kernel_work.h"
@@ -119,20 +120,43 @@ std::string short_device_name(std::string_view name) {
   return std::string{name};
 }
 
-DeviceSpec with_reached_rates(DeviceSpec spec, std::span<const KernelSample> samples) {
+namespace {
+
+// Convolutions may do less than they are counted with: Winograd's arithmetic, or a stride that skips inputs.
+double most_flops(std::span<const KernelSample> samples, const std::string& dtype,
+                  KernelFamily family) {
+  double most = 0;
+  for (const KernelSample& sample : samples)
+    if (sample.call.family == family && sample.call.dtype == dtype)
+      most = std::max(most, kernel_work(sample.call).flops / (sample.milliseconds * 1e-3));
+  return most;
+}
+
+// What fits into the L2 cache says nothing about DRAM.
+double most_bytes(std::span<const KernelSample> samples, double l2_bytes, KernelFamily family) {
+  double most = 0;
   for (const KernelSample& sample : samples) {
-    const KernelWork work = kernel_work(sample.call);
-    const double seconds = sample.milliseconds * 1e-3;
-    const bool has_arithmetic =
-        sample.call.family == KernelFamily::gemm || sample.call.family == KernelFamily::conv;
-    if (has_arithmetic) {
-      double& rate = spec.flops[sample.call.dtype];
-      rate = std::max(rate, work.flops / seconds);
-    }
-    // What fits into the L2 cache says nothing about DRAM.
-    if (work.all_bytes() > 4 * spec.l2_bytes)
-      spec.bytes_per_second = std::max(spec.bytes_per_second, work.all_bytes() / seconds);
+    const double bytes = kernel_work(sample.call).bytes;
+    if (sample.call.family == family && bytes > 4 * l2_bytes)
+      most = std::max(most, bytes / (sample.milliseconds * 1e-3));
   }
+  return most;
+}
+
+}  // namespace
+
+DeviceSpec with_reached_rates(DeviceSpec spec, std::span<const KernelSample> samples) {
+  std::set<std::string> formats;
+  for (const KernelSample& sample : samples) formats.insert(sample.call.dtype);
+  for (const std::string& format : formats) {
+    double most = most_flops(samples, format, KernelFamily::gemm);
+    if (most == 0) most = most_flops(samples, format, KernelFamily::conv);
+    if (most > 0) spec.flops[format] = std::max(spec.flops[format], most);
+  }
+  double most = most_bytes(samples, spec.l2_bytes, KernelFamily::rows);
+  for (const KernelFamily family : {KernelFamily::image, KernelFamily::gemm, KernelFamily::conv})
+    if (most == 0) most = most_bytes(samples, spec.l2_bytes, family);
+  spec.bytes_per_second = std::max(spec.bytes_per_second, most);
   return spec;
 }
 

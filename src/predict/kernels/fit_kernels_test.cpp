@@ -116,6 +116,57 @@ TEST(FitKernels, NothingAlikeFallsBackToTheRooflineAndSaysSo) {
   EXPECT_GT(prediction.seconds, 0);
 }
 
+// 1 TFLOP/s of float32, 4 of bf16 by the sheet.
+TEST(FitKernels, AFormatThatNobodyMeasuredTakesFloat32sArithmeticOrThatOfTheSheet) {
+  const KernelCall call{KernelFamily::gemm, "mm", "bf16", "nn", {1, 4096, 4096, 4096}};
+  const double flops = kernel_work(call).flops;
+  KernelModel model = fitted();
+  const double plain = model.roofline_flops.at("fp32");
+  EXPECT_GE(KernelPredictor{model}.predict(call).seconds, 0.99 * flops / plain);
+  model.device.flops["bf16"] = 4e12;
+  const KernelPrediction told = KernelPredictor{model}.predict(call);
+  EXPECT_GE(told.seconds, 0.99 * flops / plain / 4);
+  EXPECT_LE(told.seconds, 1.01 * flops / plain / 4);
+  EXPECT_TRUE(told.is_extrapolated);
+  EXPECT_EQ(told.kind, KernelClass::compute_bound);
+}
+
+TEST(FitKernels, ALargeCallThatNobodyMeasuredFillsTheGpu) {
+  const KernelCall adamw{KernelFamily::rows, "adamw", "fp32", "", {1, 1 << 24}};
+  const KernelPrediction prediction = KernelPredictor{fitted()}.predict(adamw);
+  EXPECT_GT(prediction.blocks, 1000);
+  EXPECT_EQ(prediction.kind, KernelClass::dram_bound);
+  EXPECT_EQ(roofline_flops_of(KernelModel{}, "bf16"), 0);
+}
+
+TEST(KernelFeatures, OnlyAttentionThatIsNotFusedMovesItsScores) {
+  const KernelModel& model = fitted();
+  const auto kind_of = [&](const char* variant) {
+    const KernelCall call{
+        KernelFamily::attention, "sdpa", "fp32", variant, {8, 16, 16, 8192, 8192, 128, 0}};
+    return kernel_features(call, {.threads = 256}, {10000, 0}, model).kind;
+  };
+  EXPECT_EQ(kind_of("fwd/flash"), KernelClass::compute_bound);
+  EXPECT_EQ(kind_of("bwd/cudnn"), KernelClass::compute_bound);
+  EXPECT_NE(
+      kernel_features(
+          {KernelFamily::attention, "sdpa", "fp32", "fwd/math", {8, 16, 16, 8192, 8192, 4, 0}},
+          {.threads = 256}, {10000, 0}, model)
+          .kind,
+      KernelClass::compute_bound);
+}
+
+TEST(KernelFeatures, WhereNobodyToldHowManyBlocksAnSmHoldsItsWarpsTell) {
+  const KernelCall call{KernelFamily::rows, "add", "fp32", "", {4096, 4096}};
+  const auto at = [&](std::int32_t occupancy) {
+    return kernel_features(call, {.occupancy = occupancy, .threads = 128}, {8192, 0}, fitted());
+  };
+  EXPECT_EQ(at(0).warps_per_sm, 64);
+  EXPECT_EQ(at(0).kind, KernelClass::dram_bound);
+  EXPECT_EQ(at(1).warps_per_sm, 4);
+  EXPECT_EQ(at(1).kind, KernelClass::under_utilised);
+}
+
 TEST(FitKernels, WarnsFarOutsideOfWhatWasSeen) {
   const KernelPredictor predictor{fitted()};
   EXPECT_FALSE(predictor.predict({KernelFamily::gemm, "mm", "fp32", "nn", {1, 512, 512, 512}})

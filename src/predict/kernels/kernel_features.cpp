@@ -38,12 +38,30 @@ float name_number(const std::string& name) {
 }
 
 double ridge_of(const KernelModel& model, const std::string& dtype) {
-  const auto flops = model.roofline_flops.find(dtype);
-  if (flops == model.roofline_flops.end() || !(model.roofline_bytes_per_second > 0)) return 1;
-  return flops->second / model.roofline_bytes_per_second;
+  const double flops = roofline_flops_of(model, dtype);
+  if (flops <= 0 || !(model.roofline_bytes_per_second > 0)) return 1;
+  return flops / model.roofline_bytes_per_second;
+}
+
+// The bytes that limit a call: only attention that is not fused writes its scores.
+double limiting_bytes(const KernelCall& call, const KernelWork& work) {
+  const bool is_fused = call.family == KernelFamily::attention && !call.variant.ends_with("/math");
+  return is_fused ? work.bytes : work.all_bytes();
 }
 
 }  // namespace
+
+double roofline_flops_of(const KernelModel& model, const std::string& dtype) {
+  const auto fitted = model.roofline_flops.find(dtype);
+  if (fitted != model.roofline_flops.end()) return fitted->second;
+  const auto plain = model.roofline_flops.find("fp32");
+  if (plain == model.roofline_flops.end()) return 0;
+  const auto sheet = model.device.flops.find(dtype);
+  const auto plain_sheet = model.device.flops.find("fp32");
+  const bool is_told = sheet != model.device.flops.end() &&
+                       plain_sheet != model.device.flops.end() && plain_sheet->second > 0;
+  return is_told ? plain->second * sheet->second / plain_sheet->second : plain->second;
+}
 
 KernelFeatures kernel_features(const KernelCall& call, const LaunchSketch& sketch,
                                const LaunchSize& size, const KernelModel& model) {
@@ -58,12 +76,14 @@ KernelFeatures kernel_features(const KernelCall& call, const LaunchSketch& sketc
   features.waves = waves;
   features.tail = tiles / slots / waves;
   const double warps = std::max(1.0, std::ceil(sketch.threads / 32.0));
-  features.warps_per_sm = std::min(std::min(occupancy, std::ceil(tiles / model.device.sms)) * warps,
+  // Where nobody told how many blocks an SM holds, as many as its warps allow.
+  const double held = sketch.occupancy > 0 ? occupancy : model.device.max_warps_per_sm / warps;
+  features.warps_per_sm = std::min(std::min(held, std::ceil(tiles / model.device.sms)) * warps,
                                    model.device.max_warps_per_sm);
   const KernelWork& work = features.work;
-  features.kind =
-      kernel_class(tiles, model.device.sms, features.warps_per_sm,
-                   work.flops / std::max(1.0, work.all_bytes()), ridge_of(model, call.dtype));
+  features.kind = kernel_class(tiles, model.device.sms, features.warps_per_sm,
+                               work.flops / std::max(1.0, limiting_bytes(call, work)),
+                               ridge_of(model, call.dtype));
   const bool has_tile = sketch.tile_rows > 0 && sketch.tile_columns > 0;
   const double area = has_tile ? double{1} * sketch.tile_rows * sketch.tile_columns
                                : std::max(1.0, outputs_of(work) * sketch.split / tiles);

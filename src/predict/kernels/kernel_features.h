@@ -39,6 +39,10 @@ struct KernelFeatures {
   std::array<double, kWorkColumns> columns{};
 };
 
+// The fitted roofline's arithmetic in that number format. Where none was measured, float32's by the ratio of the GPU's data
+// sheet, or just that; 0: none was.
+double roofline_flops_of(const KernelModel& model, const std::string& dtype);
+
 // Requires: size.tiles >= 1.
 KernelFeatures kernel_features(const KernelCall& call, const LaunchSketch& sketch,
                                const LaunchSize& size, const KernelModel& model);

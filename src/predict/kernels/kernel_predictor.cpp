@@ -18,6 +18,8 @@ constexpr double kLeastSeconds = 1e-7;
 constexpr double kMostSeconds = 1e9;
 constexpr double kMostShapeCorrection = 1e4;  // of the roofline, by the trees on the shape
 constexpr std::int32_t kUsualTile = 128;
+constexpr std::int32_t kUsualThreads = 128;
+constexpr double kUsualOutputs = 512;  // of a block that works on numbers one by one
 constexpr double kUsualLaunch = 3e-6;
 constexpr double kNearEnough = 0.05;      // squared distances below are all alike
 constexpr double kTrustedDistance = 1.0;  // squared: at that distance a residual counts by half
@@ -113,6 +115,21 @@ std::string shape_key(const KernelCall& call) {
   return family + "/" + call.variant;
 }
 
+// What a library launches, more or less, for a call of which nothing was measured.
+LaunchSketch usual_sketch() {
+  LaunchSketch sketch;
+  sketch.occupancy = 0;
+  sketch.threads = kUsualThreads;
+  return sketch;
+}
+
+LaunchSize usual_size(const KernelCall& call) {
+  const KernelWork work = kernel_work(call);
+  const bool has_tiles = call.family != KernelFamily::rows && call.family != KernelFamily::image;
+  const double outputs = has_tiles ? double{1} * kUsualTile * kUsualTile : kUsualOutputs;
+  return {std::max(1.0, std::ceil(outputs_of(work) / outputs)), 0};
+}
+
 double group_seconds(const KernelGroup& group, const KernelFeatures& features) {
   const double work = column_sum(group.seconds, features.columns);
   if (!group.has_traffic) return std::max(work, kLeastSeconds);
@@ -122,14 +139,13 @@ double group_seconds(const KernelGroup& group, const KernelFeatures& features) {
 
 double roofline_seconds(const KernelModel& model, const KernelCall& call) {
   const KernelWork work = kernel_work(call);
-  const auto flops = model.roofline_flops.find(call.dtype);
+  const double flops = roofline_flops_of(model, call.dtype);
   double seconds =
       model.roofline_bytes_per_second > 0 ? work.bytes / model.roofline_bytes_per_second : 0;
   const bool has_arithmetic = call.family == KernelFamily::gemm ||
                               call.family == KernelFamily::conv ||
                               call.family == KernelFamily::attention;
-  if (has_arithmetic && flops != model.roofline_flops.end() && flops->second > 0)
-    seconds = std::max(seconds, work.flops / flops->second);
+  if (has_arithmetic && flops > 0) seconds = std::max(seconds, work.flops / flops);
   return std::max(seconds, kLeastSeconds);
 }
 
@@ -207,7 +223,7 @@ KernelPredictor::Uncorrected KernelPredictor::uncorrected(const KernelCall& call
                                                           bool skip_same) const {
   const NearLaunches found = dispatch_.nearest(call, skip_same);
   if (found.count == 0) {
-    Uncorrected at = from_sketch(call, {}, {}, nullptr);
+    Uncorrected at = from_sketch(call, usual_sketch(), usual_size(call), nullptr);
     at.seconds = roofline_seconds(model_, call);
     at.prediction.is_extrapolated = true;
     return at;

@@ -100,7 +100,7 @@ LaunchSketch sketch_of(const KernelCall& call, const KernelLaunch& launch, doubl
   LaunchSketch sketch;
   sketch.algorithm = launch.algorithm;
   sketch.kernel = kernel_kind(launch.kernel);
-  sketch.occupancy = static_cast<std::int32_t>(std::max<std::int64_t>(1, launch.occupancy));
+  sketch.occupancy = static_cast<std::int32_t>(std::max<std::int64_t>(0, launch.occupancy));
   sketch.threads = static_cast<std::int32_t>(launch.threads);
   sketch.kernels = static_cast<std::int32_t>(launch.kernels);
   if (call.family == KernelFamily::attention) {
