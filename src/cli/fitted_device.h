@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +30,11 @@ struct DeviceTable {
 DeviceTable device_table(const DeviceSpec& device, const KernelTable& table);
 
 // A GPU that weir knows, or else as the about.json of the folder describes it (tools/collect writes it), with the rates that
-// its kernels reached.
-std::optional<DeviceSpec> device_of_table(const TableFolder& folder, const KernelTable& table);
+// its kernels reached. An error tells every mistake of about.json; of a GPU that weir knows, only the text must be JSON.
+Result<DeviceSpec> device_of_table(const TableFolder& folder, const KernelTable& table);
 
-// As the folder's about.json names it; empty without one.
-std::string described_device(const TableFolder& folder);
+// As the folder's about.json names it.
+Result<std::string> described_device(const TableFolder& folder);
 
 // None when the folder has no iterations.csv.
 Result<std::vector<MeasuredIteration>> read_iterations(const TableFolder& folder);

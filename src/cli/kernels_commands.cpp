@@ -89,9 +89,11 @@ Result<std::vector<DeviceTable>> devices_of(const OptionValues& options,
     names += (names.empty() ? "" : ", ") + table.device;
     const auto device = device_of_table(table_folder(options), table);
     if (!device) {
-      mistakes.add({options.text("tables"), 0, "device", table.device,
-                    "a GPU that weir knows, or one whose SMs and clock the folder's about.json "
-                    "tells, as tools/collect writes it"});
+      // Several devices may meet the same mistake of about.json.
+      for (const Diagnostic& mistake : device.error().details.list())
+        if (std::find(mistakes.list().begin(), mistakes.list().end(), mistake) ==
+            mistakes.list().end())
+          mistakes.add(mistake);
       continue;
     }
     if (!is_any && device->name != (wanted ? wanted->name : options.text("gpu"))) continue;
@@ -227,8 +229,8 @@ std::string scored_text(const ScoredRows& scored) {
   if (scored.unplaced > 0)
     text += fmt::format(
         "{} rows have no place in the fitted table, whose calls have an overhead that grows from "
-        "row to row: each prediction k is told as sqrt(k (k + the last row's overhead)), which "
-        "errs least. \"in order\": as if these rows stood in order, taken evenly out of that "
+        "row to row: each prediction is told with the middle of the overheads that it may have, "
+        "which errs least. \"in order\": as if these rows stood in order, taken evenly out of that "
         "table. A column row tells their places\n",
         scored.unplaced);
   return text;

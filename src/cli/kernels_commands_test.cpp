@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -218,6 +220,90 @@ TEST_F(KernelsCommands, AGpuThatWeirDoesNotKnowIsNamed) {
   const Ran ran = check();
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, HasSubstr("device is \"NVIDIA X900\", expected a GPU that weir knows"));
+}
+
+TEST_F(KernelsCommands, ATableThatIsNotGzipIsOneLine) {
+  std::filesystem::remove(tables() / "gemm.csv");
+  std::ofstream{tables() / "gemm.csv.gz"} << "this is not gzip\n";
+  const Ran ran = check();
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("gemm.csv.gz: content is \"neither gzip nor a table\""),
+                             Not(HasSubstr("column device"))));
+}
+
+Ran pick_attention(const std::string& sizes, std::vector<std::string> more = {}) {
+  std::vector<std::string> words{"kernels", "pick", "--attention", sizes};
+  words.insert(words.end(), more.begin(), more.end());
+  return weir(words);
+}
+
+// By the backend's name.
+std::map<std::string, nlohmann::json> attention_candidates(const std::string& sizes,
+                                                           std::vector<std::string> more = {}) {
+  more.emplace_back("--json");
+  const Ran ran = pick_attention(sizes, more);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto document = nlohmann::json::parse(ran.out);
+  std::map<std::string, nlohmann::json> by_name{{"pick", document["pick"]}};
+  for (const auto& one : document["candidates"]) by_name[one["name"]] = one;
+  return by_name;
+}
+
+TEST(KernelsPick, AttentionThatMeansNothingIsRefused) {
+  const Ran ran = pick_attention("8,16,5,4096,4096,128,2");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("kv_heads of --attention is \"5\", expected a divisor of "
+                                       "heads, which is 16"),
+                             HasSubstr("causal of --attention is \"2\", expected 0 or 1")));
+  EXPECT_THAT(pick_attention("8,16,32,4096,4096,128,1").err, HasSubstr("kv_heads of --attention"));
+}
+
+TEST(KernelsPick, BackendsThatCannotComputeTheHeadsAreRefused) {
+  auto large = attention_candidates("1,16,16,1024,1024,512,1");
+  EXPECT_THAT(large["cudnn"]["refused"].get<std::string>(), HasSubstr("heads of at most 256"));
+  EXPECT_THAT(large["flash"]["refused"].get<std::string>(), HasSubstr("heads of at most 256"));
+  EXPECT_EQ(large["efficient"]["refused"], "");
+  EXPECT_EQ(large["math"]["refused"], "");
+  EXPECT_EQ(large["pick"], "efficient");
+  auto grouped = attention_candidates("1,16,4,1024,1024,64,1");
+  EXPECT_THAT(grouped["efficient"]["refused"].get<std::string>(), HasSubstr("grouped heads"));
+  EXPECT_EQ(grouped["cudnn"]["refused"], "");
+}
+
+TEST(KernelsPick, MathNeedsMemoryForEveryScore) {
+  const std::string sizes = "8,16,16,4096,4096,128,1";
+  auto all = attention_candidates(sizes);
+  EXPECT_EQ(all["math"]["workspace_bytes"], std::int64_t{8} * 16 * 4096 * 4096 * 2);
+  EXPECT_EQ(all["math"]["refused"], "more memory than --workspace");
+  EXPECT_EQ(all["cudnn"]["workspace_bytes"], 0);
+  EXPECT_EQ(attention_candidates(sizes, {"--workspace", "4GiB"})["math"]["refused"], "");
+  auto wide = attention_candidates(sizes, {"--dtype", "fp32"});
+  EXPECT_EQ(wide["math"]["workspace_bytes"], std::int64_t{8} * 16 * 4096 * 4096 * 4);
+  auto huge = attention_candidates("1000000,1000000,1000000,1000000,1000000,64,1");
+  EXPECT_GT(huge["math"]["workspace_bytes"], std::int64_t{1} << 40);
+}
+
+TEST(KernelsPick, AWrongOptionIsNamed) {
+  const Ran words =
+      pick_attention("8,16,16,4096,4096,128,1", {"--pass", "dgrad", "--dtype", "fp8"});
+  EXPECT_EQ(words.exit_code, 2);
+  EXPECT_THAT(words.err, AllOf(HasSubstr("--pass is \"dgrad\", expected one of fwd, bwd"),
+                               HasSubstr("--dtype is \"fp8\", expected one of bf16, tf32, fp32"),
+                               Not(HasSubstr("--attention"))));
+  const Ran others = pick_attention("8,16,16,4096,4096,128,1",
+                                    {"--layout", "nhwc", "--prefix", "h200_", "--pass", "up"});
+  EXPECT_EQ(others.exit_code, 2);
+  EXPECT_THAT(others.err,
+              AllOf(HasSubstr("--layout is \"nhwc\", expected no such option with --attention"),
+                    HasSubstr("--prefix is \"h200_\", expected no such option with --attention"),
+                    HasSubstr("--pass is \"up\"")));
+  const Ran conv = weir({"kernels", "pick", "--conv", "32,64,128,3,56,1", "--tables", "none",
+                         "--layout", "chwn", "--pass", "bwd", "--kernel-model", "m.json"});
+  EXPECT_EQ(conv.exit_code, 2);
+  EXPECT_THAT(conv.err,
+              AllOf(HasSubstr("--layout is \"chwn\", expected one of nhwc, nchw"),
+                    HasSubstr("--pass is \"bwd\", expected one of fwd, dgrad, wgrad"),
+                    HasSubstr("--conv is \"32,64,128,3,56,1\""), HasSubstr("--kernel-model")));
 }
 
 TEST_F(KernelsCommands, WritesNothingWhereItMayNot) {

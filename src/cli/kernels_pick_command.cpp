@@ -5,12 +5,16 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +34,7 @@ namespace weir::cli {
 namespace {
 
 constexpr std::int64_t kMostPickSize = 1'000'000;
+constexpr double kMostWorkspace = 1e15;
 
 struct PickCandidate {
   std::string name{};
@@ -39,6 +44,18 @@ struct PickCandidate {
   double seconds = 0;
   bool is_extrapolated = false;
 };
+
+constexpr std::array<std::string_view, 3> kConvPickPasses = {"fwd", "dgrad", "wgrad"};
+constexpr std::array<std::string_view, 2> kAttentionPickPasses = {"fwd", "bwd"};
+constexpr std::array<std::string_view, 2> kPickLayouts = {"nhwc", "nchw"};
+constexpr std::array<std::string_view, 3> kPickDtypes = {"bf16", "tf32", "fp32"};
+
+// The largest head that a backend is known to compute; others compute any.
+struct HeadLimit {
+  std::string_view backend;
+  std::int64_t most;
+};
+constexpr std::array<HeadLimit, 2> kHeadLimits{{{"cudnn", 128}, {"flash", 256}}};
 
 // "32,64,128,3,56,1,1", as many as the family has.
 std::optional<KernelSizes> pick_sizes(const std::string& text, KernelFamily family) {
@@ -59,12 +76,43 @@ std::optional<KernelSizes> pick_sizes(const std::string& text, KernelFamily fami
   return sizes;
 }
 
+void check_word(const OptionValues& options, const char* option,
+                std::span<const std::string_view> words, Diagnostics& mistakes) {
+  const std::string& text = options.text(option);
+  if (std::find(words.begin(), words.end(), text) == words.end())
+    mistakes.add({{},
+                  0,
+                  fmt::format("--{}", option),
+                  text,
+                  fmt::format("one of {}", fmt::join(words, ", "))});
+}
+
+void check_attention(const KernelSizes& sizes, Diagnostics& mistakes) {
+  const std::int64_t heads = sizes[attention_size::heads];
+  const std::int64_t kv_heads = sizes[attention_size::kv_heads];
+  const std::int64_t causal = sizes[attention_size::causal];
+  if (heads % kv_heads != 0)
+    mistakes.add({{},
+                  0,
+                  "kv_heads of --attention",
+                  fmt::format("{}", kv_heads),
+                  fmt::format("a divisor of heads, which is {}", heads)});
+  if (causal > 1)
+    mistakes.add({{}, 0, "causal of --attention", fmt::format("{}", causal), "0 or 1"});
+}
+
 KernelCall pick_call(const OptionValues& options, KernelFamily family, Diagnostics& mistakes) {
   const bool is_conv = family == KernelFamily::conv;
   const char* const option = is_conv ? "conv" : "attention";
   KernelCall call{
       family, is_conv ? "conv" : "sdpa", options.text("dtype"), options.text("pass"), {}};
   if (is_conv) call.variant += "/" + options.text("layout");
+  if (is_conv)
+    check_word(options, "pass", kConvPickPasses, mistakes);
+  else
+    check_word(options, "pass", kAttentionPickPasses, mistakes);
+  check_word(options, "dtype", kPickDtypes, mistakes);
+  if (is_conv) check_word(options, "layout", kPickLayouts, mistakes);
   const auto sizes = pick_sizes(options.text(option), family);
   if (sizes)
     call.sizes = *sizes;
@@ -75,6 +123,7 @@ KernelCall pick_call(const OptionValues& options, KernelFamily family, Diagnosti
                   options.text(option),
                   fmt::format("{}, each from 1 (the last from 0) to {}",
                               fmt::join(kernel_size_names(family), ","), kMostPickSize)});
+  if (sizes && !is_conv) check_attention(*sizes, mistakes);
   return call;
 }
 
@@ -99,7 +148,7 @@ std::int64_t workspace_like(const std::vector<formats::TimedAlgorithm>& timed,
     bytes = static_cast<double>(one.workspace_bytes) * predict::kernel_work(call).all_bytes() /
             std::max(1.0, predict::kernel_work(other).all_bytes());
   }
-  return static_cast<std::int64_t>(std::min(bytes, 1e15));
+  return static_cast<std::int64_t>(std::min(bytes, kMostWorkspace));
 }
 
 Result<std::vector<formats::TimedAlgorithm>> timed_algorithms(const TableFolder& folder,
@@ -114,9 +163,42 @@ Result<std::vector<formats::TimedAlgorithm>> timed_algorithms(const TableFolder&
   return formats::read_conv_algorithms(std::move(*input), *names);
 }
 
+// Why a backend cannot compute the attention; empty if it can. What was measured it can compute, whatever the limit says.
+std::string why_no_backend(const KernelCall& call, std::string_view backend,
+                           const std::vector<DispatchEntry>& measured) {
+  if (backend == "efficient" &&
+      call.sizes[attention_size::heads] != call.sizes[attention_size::kv_heads])
+    return "it takes no grouped heads";
+  for (const HeadLimit& limit : kHeadLimits) {
+    if (limit.backend != backend) continue;
+    std::int64_t most = limit.most;
+    for (const DispatchEntry& entry : measured)
+      most = std::max(most, entry.sizes[attention_size::d]);
+    if (call.sizes[attention_size::d] > most)
+      return fmt::format("it computes heads of at most {}", most);
+  }
+  return {};
+}
+
+// Backends without a fused kernel write every score; the others none.
+std::int64_t attention_workspace(const KernelCall& call, std::string_view backend) {
+  if (backend != "math") return 0;
+  const double scores = static_cast<double>(call.sizes[attention_size::b]) *
+                        static_cast<double>(call.sizes[attention_size::heads]) *
+                        static_cast<double>(call.sizes[attention_size::sq]) *
+                        static_cast<double>(call.sizes[attention_size::sk]);
+  return static_cast<std::int64_t>(
+      std::min(scores * predict::element_bytes(call.dtype), kMostWorkspace));
+}
+
+std::string variant_and_dtype(const std::string& variant, const std::string& dtype) {
+  return fmt::format("{} {}", variant.substr(0, variant.rfind('/')), dtype);
+}
+
 struct PickFrom {
   KernelModel model{};
   std::vector<PickCandidate> candidates{};
+  std::set<std::string> timed{};  // "fwd/nhwc bf16": what there are candidates for
 };
 
 Result<PickFrom> conv_candidates(const OptionValues& options, const KernelCall& call) {
@@ -127,22 +209,23 @@ Result<PickFrom> conv_candidates(const OptionValues& options, const KernelCall& 
       std::filesystem::path{folder.path} / (folder.prefix + "conv_algorithms.csv.gz"), ignored);
   const auto timed = timed_algorithms(folder, is_packed ? ".csv.gz" : ".csv");
   if (!timed) return tl::unexpected(timed.error());
-  KernelTable table{described_device(folder), {}};
+  auto measured = described_device(folder);
+  if (!measured) return tl::unexpected(measured.error());
+  KernelTable table{std::move(*measured), {}};
   for (const formats::TimedAlgorithm& one : *timed)
     // What PyTorch takes is one of the others.
     if (!one.algorithm.starts_with("torch")) table.samples.push_back(one.sample);
   const auto device = device_of_table(folder, table);
-  if (!device)
-    return bad_input(Diagnostic{folder.path, 0, "about.json", table.device,
-                                "the device that was measured, as tools/collect writes it"});
+  if (!device) return tl::unexpected(device.error());
+  PickFrom from;
   std::vector<const KernelSample*> samples;
   std::set<std::string> names;
   for (const KernelSample& sample : table.samples) {
     samples.push_back(&sample);
+    from.timed.insert(variant_and_dtype(sample.call.variant, sample.call.dtype));
     if (sample.call.dtype == call.dtype && sample.call.variant.starts_with(call.variant + "/"))
       names.insert(algorithm_of(sample.call));
   }
-  PickFrom from;
   if (!samples.empty()) from.model = predict::fit_kernels(samples, *device, {});
   for (const std::string& name : names) {
     PickCandidate one{name, call, 0, {}, 0, false};
@@ -170,11 +253,13 @@ Result<PickFrom> attention_candidates(const OptionValues& options, const KernelC
   }
   for (const auto& [key, entries] : from.model.dispatch) {
     const KernelCall measured = predict::call_of_key(key);
-    if (measured.family != KernelFamily::attention || measured.op != call.op ||
-        measured.dtype != call.dtype || !measured.variant.starts_with(call.variant + "/"))
-      continue;
+    if (measured.family != KernelFamily::attention || measured.op != call.op) continue;
+    from.timed.insert(variant_and_dtype(measured.variant, measured.dtype));
+    if (measured.dtype != call.dtype || !measured.variant.starts_with(call.variant + "/")) continue;
     PickCandidate one{algorithm_of(measured), call, 0, {}, 0, false};
     one.call.variant = measured.variant;
+    one.workspace_bytes = attention_workspace(call, one.name);
+    one.refused = why_no_backend(call, one.name, entries);
     from.candidates.push_back(std::move(one));
   }
   return from;
@@ -236,28 +321,43 @@ CommandSpec kernels_pick_spec() {
 }
 
 Result<void> kernels_pick_command(const OptionValues& options, Console& console) {
-  Diagnostics mistakes;
   const bool is_conv = options.has("conv");
   if (is_conv == options.has("attention"))
-    mistakes.add({{}, 0, "--conv", is_conv ? "given" : "", "either --conv or --attention"});
+    return bad_input(
+        Diagnostic{{}, 0, "--conv", is_conv ? "given" : "", "either --conv or --attention"});
+  Diagnostics mistakes;
   if (is_conv && !options.has("tables"))
     mistakes.add({{}, 0, "--tables", "", "the folder with conv_algorithms.csv"});
+  const auto refuse = [&](const char* with, std::initializer_list<const char*> others) {
+    for (const char* other : others)
+      if (options.is_given(other))
+        mistakes.add({{},
+                      0,
+                      fmt::format("--{}", other),
+                      options.text(other),
+                      fmt::format("no such option with {}", with)});
+  };
+  if (is_conv)
+    refuse("--conv", {"kernel-model"});
+  else
+    refuse("--attention", {"layout", "tables", "prefix"});
   const auto budget = formats::parse_data_size(options.text("workspace"));
   if (!budget)
     mistakes.add(
         {{}, 0, "--workspace", options.text("workspace"), std::string{formats::kDataSizeRule}});
-  if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const KernelCall call =
       pick_call(options, is_conv ? KernelFamily::conv : KernelFamily::attention, mistakes);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   auto from = is_conv ? conv_candidates(options, call) : attention_candidates(options, call);
   if (!from) return tl::unexpected(from.error());
   if (from->candidates.empty())
-    return bad_input(Diagnostic{{},
-                                0,
-                                is_conv ? "--conv" : "--attention",
-                                to_string(call),
-                                "a pass, layout and number format that were timed"});
+    return bad_input(Diagnostic{
+        {},
+        0,
+        is_conv ? "--pass, --layout, --dtype" : "--pass, --dtype",
+        fmt::format("{} {}", call.variant, call.dtype),
+        from->timed.empty() ? "a model or tables with timed calls of it"
+                            : fmt::format("what was timed: {}", fmt::join(from->timed, ", "))});
   const predict::KernelPredictor predictor{from->model};
   std::vector<predict::AlgorithmChoice> choices;
   std::vector<const PickCandidate*> of_choice;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "formats/csv.h"
@@ -80,6 +81,36 @@ constexpr std::array<CsvColumn, kTableFirstSize> kTableColumns{{{"split"},
 constexpr std::array<std::string_view, 2> kTableSplits = {"train", "test"};
 constexpr std::array<std::string_view, 3> kTableDtypes = {"bf16", "tf32", "fp32"};
 
+constexpr std::array<std::string_view, 3> kGemmOps = {"linear", "mm", "bmm"};
+constexpr std::array<std::string_view, 3> kGemmLayouts = {"nn", "nt", "tn"};
+constexpr std::array<std::string_view, 1> kConvOps = {"conv"};
+constexpr std::array<std::string_view, 3> kConvPasses = {"fwd", "dgrad", "wgrad"};
+constexpr std::array<std::string_view, 1> kAttentionOps = {"sdpa"};
+constexpr std::array<std::string_view, 4> kBackends = {"flash", "efficient", "cudnn", "math"};
+constexpr std::array<std::string_view, 3> kImageOps = {"bn", "maxpool", "avgpool"};
+constexpr std::array<std::string_view, 2> kImageLayouts = {"nhwc", "nchw"};
+constexpr std::array<std::string_view, 2> kTwoPasses = {"fwd", "bwd"};
+
+// The words that tools/collect writes. Operators on rows may have any name, and so may the variants of a family whose column
+// is not told here.
+struct FamilyWords {
+  KernelFamily family;
+  TableColumn column;
+  std::span<const std::string_view> words;
+};
+constexpr std::array<FamilyWords, 11> kFamilyWords{
+    {{KernelFamily::gemm, kTableOp, kGemmOps},
+     {KernelFamily::gemm, kTableLayout, kGemmLayouts},
+     {KernelFamily::conv, kTableOp, kConvOps},
+     {KernelFamily::conv, kTablePass, kConvPasses},
+     {KernelFamily::conv, kTableLayout, kImageLayouts},
+     {KernelFamily::attention, kTableOp, kAttentionOps},
+     {KernelFamily::attention, kTablePass, kTwoPasses},
+     {KernelFamily::attention, kTableBackend, kBackends},
+     {KernelFamily::image, kTableOp, kImageOps},
+     {KernelFamily::image, kTablePass, kTwoPasses},
+     {KernelFamily::image, kTableLayout, kImageLayouts}}};
+
 struct FamilyFile {
   KernelFamily family;
   std::string_view title;
@@ -89,6 +120,43 @@ constexpr std::array<FamilyFile, 5> kFamilyFiles{{{KernelFamily::gemm, "gemm"},
                                                   {KernelFamily::attention, "attention"},
                                                   {KernelFamily::rows, "vec"},
                                                   {KernelFamily::image, "image"}}};
+
+// Of the first line with text: without a byte order mark, quotes and a carriage return.
+std::vector<std::string_view> header_cells(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  text = text.substr(0, text.find_first_of("\r\n"));
+  std::vector<std::string_view> cells;
+  while (!text.empty()) {
+    std::string_view cell = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(cell.size() + 1, text.size()));
+    if (cell.size() > 1 && cell.starts_with('"') && cell.ends_with('"'))
+      cell = cell.substr(1, cell.size() - 2);
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+// A file that has none of the columns is no table: one mistake says so, not one for each column. An empty file is left to
+// the reader.
+Result<void> check_is_table(InputFile& input, std::span<const CsvColumn> columns) {
+  const auto head = input.peek();
+  if (!head) return tl::unexpected(head.error());
+  const auto cells = header_cells(*head);
+  std::vector<std::string_view> names;
+  for (const CsvColumn& column : columns) {
+    if (std::find(cells.begin(), cells.end(), column.name) != cells.end()) return {};
+    if (column.is_required) names.push_back(column.name);
+  }
+  if (cells.empty()) return {};
+  const bool is_gzip_wanted = input.name().ends_with(".gz");
+  return bad_input(Diagnostic{
+      input.name(), 0, "content", is_gzip_wanted ? "neither gzip nor a table" : "no table",
+      fmt::format("{}a first line with the columns {}",
+                  is_gzip_wanted ? "a gzip file (check it with gzip -t), or " : "",
+                  fmt::join(names, ","))});
+}
 
 std::optional<double> kernel_cell_number(std::string_view text) {
   double value = 0;
@@ -144,6 +212,10 @@ class KernelTableReader {
       sample.row = *row;
       sample.is_row_told = true;
     }
+    if (table_.cell(kTableDevice).empty()) {
+      table_.reject(kTableDevice, "the name of the GPU");
+      return;
+    }
     KernelTable& table = table_of(table_.cell(kTableDevice));
     if (!sample.is_row_told) sample.row = rows_[table.device]++;
     table.samples.push_back(std::move(sample));
@@ -162,10 +234,10 @@ class KernelTableReader {
     call.family = family_;
     call.op = std::string{table_.cell(kTableOp)};
     call.dtype = "fp32";
-    bool is_right = true;
+    bool is_right = has_known_words();
     if (table_.has(kTableDtype)) {
       const auto dtype = table_.choice(kTableDtype, kTableDtypes);
-      is_right = dtype.has_value();
+      is_right = is_right && dtype;
       if (dtype) call.dtype = std::string{kTableDtypes[*dtype]};
     }
     for (const std::size_t column :
@@ -174,13 +246,61 @@ class KernelTableReader {
       if (!call.variant.empty()) call.variant += '/';
       call.variant += table_.cell(column);
     }
+    bool has_sizes = true;
     for (std::size_t i = 0; i + kTableFirstSize < columns_.size(); ++i) {
       const std::int64_t least = may_be_zero(family_, i) ? 0 : 1;
-      const auto size = table_.integer(kTableFirstSize + i, least, kMostKernelSize);
-      is_right = is_right && size;
+      const auto size = table_.integer(kTableFirstSize + i, least, most_of(family_, i));
+      has_sizes = has_sizes && size;
       call.sizes[i] = size.value_or(0);
     }
-    return is_right && !call.op.empty();
+    return has_sizes && sizes_go_together(call) && is_right;
+  }
+
+  bool has_known_words() {
+    bool is_right = true;
+    for (const FamilyWords& one : kFamilyWords)
+      if (one.family == family_ && table_.has(one.column))
+        is_right = table_.choice(one.column, one.words) && is_right;
+    if (family_ != KernelFamily::rows || !table_.cell(kTableOp).empty()) return is_right;
+    table_.reject(kTableOp, "the name of an operator");
+    return false;
+  }
+
+  bool sizes_go_together(const KernelCall& call) {
+    const KernelSizes& sizes = call.sizes;
+    if (family_ == KernelFamily::attention) {
+      const std::int64_t heads = sizes[attention_size::heads];
+      if (heads % sizes[attention_size::kv_heads] == 0) return true;
+      return reject_size(attention_size::kv_heads,
+                         fmt::format("a divisor of heads, which is {}", heads));
+    }
+    if (family_ == KernelFamily::conv)
+      return filter_fits(conv_size::ksize, sizes[conv_size::ksize],
+                         sizes[conv_size::insize] + 2 * sizes[conv_size::pad]);
+    if (family_ != KernelFamily::image) return true;
+    // Only a pooling by windows has a filter that moves.
+    bool is_right = true;
+    for (const std::size_t size : {std::size_t{image_size::ksize}, std::size_t{image_size::stride}})
+      if (call.op == "maxpool" && sizes[size] == 0)
+        is_right = reject_size(size, "1 or more for maxpool");
+    return filter_fits(image_size::ksize, sizes[image_size::ksize],
+                       sizes[image_size::insize] + 2 * sizes[image_size::pad]) &&
+           is_right;
+  }
+
+  bool filter_fits(std::size_t size, std::int64_t filter, std::int64_t padded) {
+    return filter <= padded ||
+           reject_size(size, fmt::format("at most {}, the side of the padded image", padded));
+  }
+
+  bool reject_size(std::size_t size, std::string expected) {
+    table_.reject(kTableFirstSize + size, std::move(expected));
+    return false;
+  }
+
+  static std::int64_t most_of(KernelFamily family, std::size_t size) {
+    return family == KernelFamily::attention && size == attention_size::causal ? 1
+                                                                               : kMostKernelSize;
   }
 
   // Nothing to compute has no time per multiply-add. A batch norm or a pooling of whole images has no filter.
@@ -343,6 +463,8 @@ std::optional<std::filesystem::path> kernel_table_path(const std::filesystem::pa
 }  // namespace
 
 Result<std::vector<std::string>> read_kernel_names(InputFile input) {
+  if (const auto is_table = check_is_table(input, kTableNameColumns); !is_table)
+    return tl::unexpected(is_table.error());
   CsvTable table{std::move(input), kTableNameColumns};
   std::vector<std::string> names;
   while (table.next()) {
@@ -383,6 +505,7 @@ std::optional<std::string> kernel_sequence(std::string_view ids,
 Result<void> read_kernel_table(InputFile input, KernelFamily family,
                                const std::vector<std::string>& names,
                                std::vector<KernelTable>& tables) {
+  if (auto is_table = check_is_table(input, kTableColumns); !is_table) return is_table;
   return KernelTableReader{std::move(input), family, names, tables}.read();
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "domain/diagnostics.h"
 
@@ -144,6 +146,118 @@ TEST(KernelTablesCsv, OnlySizesThatACallMayLackAreZero) {
   EXPECT_TRUE(read(KernelFamily::image, common + "B,C,insize,ksize,stride,pad\n" + "train,bn," +
                                             row + "8,64,14,0,0,0\n"));
   EXPECT_FALSE(read(KernelFamily::rows, common + "B,H\n" + "train,copy," + row + "0,64\n"));
+}
+
+constexpr const char* kCommonColumns = "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,";
+constexpr const char* kCommonCells = ",H,1,1,9,1,1,64,1,1,";
+
+// One table of a family; a row is its operator and what follows the common cells.
+Result<std::vector<KernelTable>> read_rows(
+    KernelFamily family, const std::string& columns,
+    const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::string text = kCommonColumns + columns + "\n";
+  for (const auto& [op, cells] : rows) text += "train," + op + kCommonCells + cells + "\n";
+  return read(family, text);
+}
+
+TEST(KernelTablesCsv, WordsThatTheCollectorDoesNotWriteAreMistakes) {
+  const auto gemm = read_rows(KernelFamily::gemm, "B,M,N,K,layout",
+                              {{"mm", "1,2,3,4,nn"}, {"fft", "1,2,3,4,chwn"}});
+  ASSERT_FALSE(gemm);
+  EXPECT_EQ(to_string(gemm.error().details),
+            "table.csv:3: op is \"fft\", expected one of linear, mm, bmm\n"
+            "table.csv:3: layout is \"chwn\", expected one of nn, nt, tn\n");
+  const auto conv = read_rows(
+      KernelFamily::conv, "B,Cin,Cout,ksize,insize,stride,pad,pass,layout",
+      {{"conv", "8,16,32,3,14,1,1,dgrad,nhwc"}, {"noop", "8,16,32,3,14,1,1,sideways,chwn"}});
+  ASSERT_FALSE(conv);
+  EXPECT_EQ(to_string(conv.error().details),
+            "table.csv:3: op is \"noop\", expected one of conv\n"
+            "table.csv:3: pass is \"sideways\", expected one of fwd, dgrad, wgrad\n"
+            "table.csv:3: layout is \"chwn\", expected one of nhwc, nchw\n");
+  const auto attention = read_rows(
+      KernelFamily::attention, "B,heads,kv_heads,Sq,Sk,D,causal,pass,backend",
+      {{"sdpa", "1,2,2,64,64,64,0,bwd,efficient"}, {"fft", "1,2,2,64,64,64,0,dgrad,magic"}});
+  ASSERT_FALSE(attention);
+  EXPECT_EQ(to_string(attention.error().details),
+            "table.csv:3: op is \"fft\", expected one of sdpa\n"
+            "table.csv:3: pass is \"dgrad\", expected one of fwd, bwd\n"
+            "table.csv:3: backend is \"magic\", expected one of flash, efficient, cudnn, math\n");
+  const auto image =
+      read_rows(KernelFamily::image, "B,C,insize,ksize,stride,pad,pass,layout",
+                {{"avgpool", "8,64,14,0,0,0,fwd,nchw"}, {"fft", "8,64,14,0,0,0,wgrad,chwn"}});
+  ASSERT_FALSE(image);
+  EXPECT_EQ(to_string(image.error().details),
+            "table.csv:3: op is \"fft\", expected one of bn, maxpool, avgpool\n"
+            "table.csv:3: pass is \"wgrad\", expected one of fwd, bwd\n"
+            "table.csv:3: layout is \"chwn\", expected one of nhwc, nchw\n");
+}
+
+TEST(KernelTablesCsv, OperatorsOnRowsMayHaveAnyNameButAName) {
+  EXPECT_TRUE(read_rows(KernelFamily::rows, "B,H", {{"powu", "8,16"}}));
+  const auto nameless = read_rows(KernelFamily::rows, "B,H", {{"", "8,16"}});
+  ASSERT_FALSE(nameless);
+  EXPECT_EQ(to_string(nameless.error().details),
+            "table.csv:2: op is missing, expected the name of an operator\n");
+  const auto of_no_gpu = read(
+      KernelFamily::rows, std::string{kCommonColumns} + "B,H\ntrain,copy,,1,1,9,1,1,64,1,1,8,16\n");
+  ASSERT_FALSE(of_no_gpu);
+  EXPECT_THAT(to_string(of_no_gpu.error().details), HasSubstr("table.csv:2: device is missing"));
+}
+
+TEST(KernelTablesCsv, SizesThatDoNotGoTogetherAreMistakes) {
+  const auto attention = read_rows(KernelFamily::attention, "B,heads,kv_heads,Sq,Sk,D,causal",
+                                   {{"sdpa", "1,12,4,64,64,64,1"},
+                                    {"sdpa", "1,12,5,64,64,64,1"},
+                                    {"sdpa", "1,12,24,64,64,64,1"},
+                                    {"sdpa", "1,12,12,64,64,64,2"}});
+  ASSERT_FALSE(attention);
+  EXPECT_EQ(to_string(attention.error().details),
+            "table.csv:3: kv_heads is \"5\", expected a divisor of heads, which is 12\n"
+            "table.csv:4: kv_heads is \"24\", expected a divisor of heads, which is 12\n"
+            "table.csv:5: causal is \"2\", expected an integer from 0 to 1\n");
+  const auto conv = read_rows(KernelFamily::conv, "B,Cin,Cout,ksize,insize,stride,pad",
+                              {{"conv", "8,16,32,7,5,1,1"}, {"conv", "8,16,32,8,5,1,1"}});
+  ASSERT_FALSE(conv);
+  EXPECT_EQ(to_string(conv.error().details),
+            "table.csv:3: ksize is \"8\", expected at most 7, the side of the padded image\n");
+  const auto image = read_rows(
+      KernelFamily::image, "B,C,insize,ksize,stride,pad",
+      {{"maxpool", "8,64,14,3,2,1"}, {"maxpool", "8,64,14,17,2,1"}, {"maxpool", "8,64,14,0,0,0"}});
+  ASSERT_FALSE(image);
+  EXPECT_EQ(to_string(image.error().details),
+            "table.csv:3: ksize is \"17\", expected at most 16, the side of the padded image\n"
+            "table.csv:4: ksize is \"0\", expected 1 or more for maxpool\n"
+            "table.csv:4: stride is \"0\", expected 1 or more for maxpool\n");
+}
+
+TEST(KernelTablesCsv, AFileThatIsNoTableIsOneMistake) {
+  const auto error_of = [](const std::string& name, const std::string& text) {
+    auto input = InputFile::from_memory(name, text);
+    std::vector<KernelTable> tables;
+    const auto done = read_kernel_table(std::move(*input), KernelFamily::gemm, kKernels, tables);
+    return done ? std::string{} : to_string(done.error().details);
+  };
+  const std::string columns =
+      "a first line with the columns split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz\n";
+  EXPECT_EQ(error_of("gemm.csv.gz", "this is not gzip"),
+            "gemm.csv.gz: content is \"neither gzip nor a table\", expected a gzip file (check it "
+            "with gzip -t), or " +
+                columns);
+  EXPECT_EQ(error_of("gemm.csv", std::string{"\x7f\x45LF\0\0\0", 7}),
+            "gemm.csv: content is \"no table\", expected " + columns);
+  // A table of which columns are missing names them, and what a file is called does not matter.
+  EXPECT_THAT(error_of("gemm.csv.gz", "\"split\",op\ntrain,mm\n"),
+              HasSubstr("gemm.csv.gz:1: column device is missing"));
+  EXPECT_EQ(error_of("gemm.csv.gz", std::string{"\xEF\xBB\xBF\n"} + kCommonColumns +
+                                        "B,M,N,K\ntrain,mm" + kCommonCells + "1,2,3,4\n"),
+            "");
+  EXPECT_THAT(error_of("gemm.csv", ""), HasSubstr("gemm.csv: file is \"empty\""));
+  auto names = read_kernel_names(*InputFile::from_memory("kernel_names.csv.gz", "garbage"));
+  ASSERT_FALSE(names);
+  EXPECT_EQ(to_string(names.error().details),
+            "kernel_names.csv.gz: content is \"neither gzip nor a table\", expected a gzip file "
+            "(check it with gzip -t), or a first line with the columns kernel_id,name\n");
 }
 
 TEST(KernelTablesCsv, LaunchesThatNoGpuKnowsAreMistakes) {
