@@ -15,6 +15,7 @@ import time
 
 import gpu_state
 import kernels
+import needs
 import ops
 import shapes
 import table
@@ -195,11 +196,7 @@ def main():
     parser.add_argument("--out", required=True, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=90.0)
     given = parser.parse_args()
-    import torch
-    if not torch.cuda.is_available():
-        print("algorithms: PyTorch sees no GPU", file=sys.stderr)
-        return 1
-    measure(given.out, given.seconds, torch)
+    measure(given.out, given.seconds, needs.pytorch("algorithms", gpu=True))
     return 0
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import gpu_state
 import kernels
+import needs
 import ops
 import shapes
 import table
@@ -149,15 +150,7 @@ def parse(arguments):
 
 def main():
     request = parse(sys.argv[1:])
-    try:
-        import torch
-    except ImportError:
-        print("collect: PyTorch is not installed", file=sys.stderr)
-        return 1
-    if request.device == "cuda" and not torch.cuda.is_available():
-        print("collect: PyTorch sees no GPU", file=sys.stderr)
-        return 1
-    collect(request, torch)
+    collect(request, needs.pytorch("collect", gpu=request.device == "cuda"))
     return 0
 
 

@@ -10,6 +10,7 @@ import importlib.util
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -324,6 +325,83 @@ class CommandTest(unittest.TestCase):
         again = [case for case, repeat in attempts if repeat == 1]
         self.assertEqual(attempts[:len(cases)], [(case, 0) for case in cases])
         self.assertAlmostEqual(len(again) / len(cases), 1 / collect.REPEAT_ONE_IN, delta=0.04)
+
+
+class MissingTest(unittest.TestCase):
+    """Commands in a process of their own, where a module named torch stands before PyTorch, if that is installed."""
+    FOLDER = os.path.dirname(os.path.abspath(__file__))
+    MEASUREMENTS = os.path.join(FOLDER, "..", "..", "docs", "measurements")
+    HIDDEN = "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
+    BROKEN = "raise ImportError('libcublas.so.13: cannot open shared object file\\nand more')\n"
+    PLAIN = "class cuda:\n    def is_available():\n        return {}\n"
+    NEED_GPU = (["collect.py", "--out", "x"], ["algorithms.py", "--out", "x"], ["trace_model.py", "--out", "x"], ["overlap.py", "--out", "x"],
+                ["overlap_landing.py", "--out", "x"], ["cpu_probe.py"],
+                ["trace_model.py", "--model", "resnet50", "--batch", "8", "--out", "x", "--time"])
+    NEED_TORCH = NEED_GPU + (["collect.py", "--out", "x", "--device", "cpu", "--dry"],
+                             ["trace_model.py", "--out", "x", "--device", "cpu", "--dry"],
+                             ["trace_model.py", "--model", "resnet50", "--batch", "8", "--out", "x"])
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = self._folder.name
+
+    def run_with(self, torch, command, *arguments):
+        """What it did, in a folder that holds nothing but this torch.py; no program is in PATH."""
+        with open(os.path.join(self.folder, "torch.py"), "w") as file:
+            file.write(torch)
+        places = {"PYTHONPATH": self.folder, "PATH": self.folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run([sys.executable, os.path.join(self.FOLDER, command), *arguments], cwd=self.folder, env=os.environ | places,
+                              capture_output=True, text=True)
+
+    def check_refused(self, done, line):
+        """line: what the only one begins with."""
+        self.assertEqual((done.stderr[:len(line)], done.stderr.count("\n")), (line, 1), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.args)
+        self.assertEqual(os.listdir(self.folder), ["torch.py"])  # nothing was begun
+
+    def test_without_pytorch_one_line_says_what_to_install(self):
+        for command in self.NEED_TORCH:
+            self.check_refused(self.run_with(self.HIDDEN, *command),
+                               command[0].removesuffix(".py") + ": PyTorch is not installed: python3 -m pip install torch")
+
+    def test_a_pytorch_that_does_not_load_says_why_in_one_line(self):
+        self.check_refused(self.run_with(self.BROKEN, "cpu_probe.py"), "cpu_probe: PyTorch does not load: libcublas.so.13: cannot open")
+
+    def test_without_a_gpu_one_line_says_so(self):
+        for command in self.NEED_GPU:
+            self.check_refused(self.run_with(self.PLAIN.format(False), *command), command[0].removesuffix(".py") + ": PyTorch sees no GPU: ")
+
+    def test_without_nvcc_one_line_says_so(self):
+        for name in ("overlap", "overlap_landing"):
+            self.check_refused(self.run_with(self.PLAIN.format(True), name + ".py", "--out", "x"), name + ": nvcc is not in PATH: ")
+
+    def test_help_needs_nothing(self):
+        for name in ("collect", "algorithms", "trace_model", "overlap", "overlap_landing", "overlap_step", "cpu_probe", "pack"):
+            done = self.run_with(self.HIDDEN, name + ".py", "--help")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(f"usage: {name}.py", done.stdout)
+
+    def test_a_folder_that_was_not_collected_is_not_packed(self):
+        self.check_refused(self.run_with(self.HIDDEN, "pack.py", "nothing", "packed"),
+                           "pack: there is no nothing/about.json: run collect.py --out nothing first")
+
+    def test_tables_of_overlap_that_are_not_there_are_named_with_those_that_are(self):
+        there = os.path.join(self.MEASUREMENTS, "h200_")
+        for tables in (self.MEASUREMENTS, self.MEASUREMENTS + "/", os.path.join(self.MEASUREMENTS, "h100_")):
+            self.check_refused(self.run_with(self.HIDDEN, "overlap_step.py", tables, "vgg16"),
+                               f"overlap_step: there is no {os.path.join(tables, '') if os.path.isdir(tables) else tables}overlap_buckets.csv; "
+                               f"TABLES may be {there}")
+        self.check_refused(self.run_with(self.HIDDEN, "overlap_step.py", "none/x_", "vgg16"),
+                           "overlap_step: there is no none/x_overlap_buckets.csv")
+
+    def test_tables_of_overlap_may_be_a_folder(self):
+        prefixed = self.run_with(self.HIDDEN, "overlap_step.py", os.path.join(self.MEASUREMENTS, "h200_"), "vgg16")
+        self.assertEqual(prefixed.returncode, 0, prefixed.stderr)
+        for path in glob.glob(os.path.join(self.MEASUREMENTS, "h200_*")):
+            os.symlink(os.path.abspath(path), os.path.join(self.folder, os.path.basename(path).removeprefix("h200_")))
+        for folder in (self.folder, self.folder + "/", "."):
+            self.assertEqual(self.run_with(self.HIDDEN, "overlap_step.py", folder, "vgg16").stdout, prefixed.stdout)
 
 
 @unittest.skipUnless(HAS_TORCH, "needs PyTorch")

@@ -5,11 +5,14 @@
 A shared CPU is not always equally fast, and one trivial operator in a loop does not notice: it stays in the caches, and the backward pass runs
 on another thread. This step has what every step has: modules, autocast, the engine's backward pass, a fused optimizer.
 
-    tools/collect/cpu_probe.py      prints what `weir predict --step-probe` takes; needs a GPU
+    tools/collect/cpu_probe.py      prints what `weir predict --step-probe` takes; needs a GPU: a CPU would take the arithmetic's time, too
 """
+import argparse
 import statistics
 import sys
 import time
+
+import needs
 
 BLOCKS, WIDTH, SAMPLES = 12, 64, 8
 WARM, TIMED = 1, 2
@@ -57,11 +60,8 @@ class CpuProbe:
 
 
 def main():
-    import torch
-    if not torch.cuda.is_available():
-        print("cpu_probe: PyTorch sees no GPU, and on a CPU the step would take the arithmetic's time, too", file=sys.stderr)
-        return 2
-    probe = CpuProbe(torch, "cuda")
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    probe = CpuProbe(needs.pytorch("cpu_probe", gpu=True), "cuda")
     print(f"--step-probe {statistics.median(probe.microseconds() for _ in range(100)) / 1e3:.3f}")
     return 0
 

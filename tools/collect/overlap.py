@@ -27,6 +27,7 @@ import time
 from dataclasses import dataclass, field
 
 import models
+import needs
 import ops
 import profiled
 import shapes
@@ -450,10 +451,8 @@ def main():
     known = {name for name, _, _ in compute_cases()}
     if any(name not in known for name in wanted):
         parser.error(f"--kernels is \"{given.kernels}\", expected some of {', '.join(sorted(known))}")
-    import torch
-    if not torch.cuda.is_available():
-        print("overlap: PyTorch sees no GPU", file=sys.stderr)
-        return 1
+    torch = needs.pytorch("overlap", gpu=True)
+    needs.nvcc("overlap")
     import gpu_state
     import timing
     tables = table.Tables(given.out)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import gpu_state
+import needs
 import ops
 import overlap
 import table
@@ -32,7 +33,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--out", required=True, help="folder of the table")
     folder = parser.parse_args().out
-    import torch
+    torch = needs.pytorch("overlap_landing", gpu=True)
+    needs.nvcc("overlap_landing")
 
     os.makedirs(folder, exist_ok=True)
     out = table.AppendedTable(os.path.join(folder, "overlap_landing.csv"), COLUMNS)

@@ -4,19 +4,23 @@
 
     tools/collect/overlap_step.py TABLES NETWORK > kernels.csv
 
-TABLES is what the tables' names begin with (docs/measurements/h200_, or FOLDER/), NETWORK one of overlap_kernels.csv.
+TABLES is what the tables' names begin with (docs/measurements/h200_), or their folder; NETWORK one of overlap_kernels.csv.
 Each kernel of the backward pass gets the measured curve of the kernel that is most like it: of its kind, with clusters of
 the nearest size (the tables of operators tell them), as many blocks and as long. Its time is what the
 profiler saw, stretched so that gradients are ready when they were without the profiler: gaps belong to the kernel.
 Says on standard error what one block of the stand-in moved beside computing, fitted to all networks and without this one.
 """
+import argparse
 import collections
 import csv
 import gzip
 import json
 import math
 import os
+import re
 import sys
+
+import needs
 
 COLUMNS = ["us", "curve", "blocks", "cluster", "sends", "kernel"]
 OPERATORS = ("gemm", "conv")  # tables that tell the clusters of launches
@@ -26,6 +30,20 @@ WIRE = 2 * (8 - 1) / 8  # as overlap.py sends
 START_MS = 0.005  # of a collective
 
 
+def prefix_of(tables):
+    """A folder stands for the tables in it whose names have nothing before them."""
+    return os.path.join(tables, "") if os.path.isdir(tables) else tables
+
+
+def hint(prefix):
+    """What the tables beside those that are not there begin with."""
+    folder = os.path.dirname(prefix)
+    names = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+    found = {os.path.join(folder, match[1]) for match in (re.fullmatch(r"(.*)overlap_buckets\.csv(\.gz)?", name) for name in names) if match}
+    found.discard(prefix)
+    return f"; TABLES may be {' or '.join(sorted(found))}" if found else ""
+
+
 def read(prefix, name, optional=False):
     for path, opener in ((f"{prefix}{name}.csv", open), (f"{prefix}{name}.csv.gz", gzip.open)):
         if os.path.exists(path):
@@ -33,7 +51,7 @@ def read(prefix, name, optional=False):
                 return list(csv.DictReader(file))
     if optional:
         return []
-    raise SystemExit(f"overlap_step: there is no {prefix}{name}.csv")
+    needs.stop("overlap_step", f"there is no {prefix}{name}.csv{hint(prefix)}")
 
 
 def sm_count(prefix):
@@ -42,7 +60,7 @@ def sm_count(prefix):
         with open(f"{prefix}about.json") as file:
             return int(json.load(file)["sm_count"])
     except (OSError, ValueError, KeyError):
-        raise SystemExit(f"overlap_step: {prefix}about.json says no sm_count: collect.py writes it beside its tables")
+        needs.stop("overlap_step", f"{prefix}about.json says no sm_count: collect.py writes it beside its tables")
 
 
 def blocks_of(row):
@@ -144,12 +162,14 @@ def rate_beside(buckets, steps, block_gbps, without=None):
 
 
 def main():
-    if len(sys.argv) != 3:
-        raise SystemExit(__doc__.split("\n\n")[1].strip())
-    prefix, network = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", metavar="TABLES", help="what the tables' names begin with (docs/measurements/h200_), or their folder")
+    parser.add_argument("network", metavar="NETWORK", help="one of overlap_kernels.csv")
+    given = parser.parse_args()
+    prefix, network = prefix_of(given.tables), given.network
     buckets, steps = read(prefix, "overlap_buckets"), read(prefix, "overlap_steps")
     if not any(row["model"] == network for row in steps):
-        raise SystemExit(f"overlap_step: {network} is not among {', '.join(dict.fromkeys(row['model'] for row in steps))}")
+        needs.stop("overlap_step", f"{network} is not among {', '.join(dict.fromkeys(row['model'] for row in steps))}")
     names = {row["kernel_id"]: row["name"] for row in read(prefix, "kernel_names")}
     choice = CurveChoice(read(prefix, "overlap_curves"), sm_count(prefix))
     out = csv.writer(sys.stdout, lineterminator="\n")

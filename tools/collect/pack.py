@@ -7,6 +7,7 @@
 writes docs/measurements/h200_gemm.csv.gz and so on, and h200_about.json. Rows are sorted by what they measure, so that a table
 that was measured in several goes is the same as one measured in one; the kernels of one iteration stay in their order.
 """
+import argparse
 import csv
 import gzip
 import io
@@ -14,6 +15,7 @@ import os
 import shutil
 import sys
 
+import needs
 import table
 
 SORTED_BY_SHAPE = set(table.SHAPE)
@@ -50,6 +52,9 @@ def packed_bytes(names, rows):
 
 
 def pack(folder, prefix, say=print):
+    about = os.path.join(folder, "about.json")
+    if not os.path.exists(about):  # before anything is written
+        needs.stop("pack", f"there is no {about}: run collect.py --out {folder} first")
     for name in [*table.SHAPE, *IN_ORDER]:
         source = os.path.join(folder, name + ".csv")
         if not os.path.exists(source):
@@ -63,14 +68,15 @@ def pack(folder, prefix, say=print):
         with open(f"{prefix}_{name}.csv.gz", "wb") as file:
             file.write(data)
         say(f"{prefix}_{name}.csv.gz: {len(rows)} rows, {len(data)} bytes")
-    shutil.copyfile(os.path.join(folder, "about.json"), f"{prefix}_about.json")
+    shutil.copyfile(about, f"{prefix}_about.json")
 
 
 def main():
-    if len(sys.argv) != 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    pack(sys.argv[1], sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="FOLDER", help="where collect.py wrote its tables")
+    parser.add_argument("prefix", metavar="PREFIX", help="what the packed tables' names begin with, without the _: docs/measurements/h200")
+    given = parser.parse_args()
+    pack(given.folder, given.prefix)
     return 0
 
 

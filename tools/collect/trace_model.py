@@ -33,6 +33,7 @@ from dataclasses import dataclass
 import cpu_probe
 import gpu_state
 import models
+import needs
 import operators
 import profiled
 import table
@@ -291,7 +292,7 @@ def main():
     if given.model is not None:
         if given.batch is None or given.batch < 1:
             parser.error("--model needs --batch, 1 or more: how many samples an iteration has")
-        import torch
+        torch = needs.pytorch("trace_model", gpu=given.time and given.device == "cuda")
         try:
             write_operators(given, torch)
         except operators.Mistake as mistake:
@@ -306,7 +307,7 @@ def main():
         parser.error(f"--parts is \"{given.parts}\", expected times, kernels or times,kernels")
     if given.device == "cpu" and not given.dry:
         parser.error("--device cpu is for --dry only: the times would mean nothing")
-    import torch
+    torch = needs.pytorch("trace_model", gpu=given.device == "cuda")
     trace(given.out, names, parts, torch, given.device, given.dry)
     return 0
 
