@@ -61,7 +61,7 @@ constexpr std::string_view kEncoderWhy =
     "work";
 constexpr std::string_view kTwoPartsWhy =
     "it has an encoder beside its decoder, and attention between them is in no formula here";
-constexpr std::array<Stranger, 30> kStrangers{
+constexpr std::array<Stranger, 29> kStrangers{
     {{"deepseek_v2", kLatentWhy, false}, {"deepseek_v3", kLatentWhy, false},
      {"kimi", kLatentWhy, false},        {"minicpm3", kLatentWhy, false},
      {"mamba", kStateWhy, false},        {"jamba", kStateWhy, false},
@@ -71,12 +71,12 @@ constexpr std::array<Stranger, 30> kStrangers{
      {"dinov2", kImageWhy, false},       {"deit", kImageWhy, false},
      {"beit", kImageWhy, false},         {"swin", kImageWhy, false},
      {"convnext", kImageWhy, false},     {"resnet", kImageWhy, false},
-     {"llava", kImageWhy, false},        {"_vl", kImageWhy, false},
-     {"bert", kEncoderWhy, true},        {"electra", kEncoderWhy, true},
-     {"xlm", kEncoderWhy, true},         {"mpnet", kEncoderWhy, true},
-     {"t5", kTwoPartsWhy, false},        {"bart", kTwoPartsWhy, false},
-     {"pegasus", kTwoPartsWhy, false},   {"marian", kTwoPartsWhy, false},
-     {"whisper", kTwoPartsWhy, false},   {"m2m_100", kTwoPartsWhy, false}}};
+     {"siglip", kImageWhy, false},       {"bert", kEncoderWhy, true},
+     {"electra", kEncoderWhy, true},     {"xlm", kEncoderWhy, true},
+     {"mpnet", kEncoderWhy, true},       {"t5", kTwoPartsWhy, false},
+     {"bart", kTwoPartsWhy, false},      {"pegasus", kTwoPartsWhy, false},
+     {"marian", kTwoPartsWhy, false},    {"whisper", kTwoPartsWhy, false},
+     {"m2m_100", kTwoPartsWhy, false}}};
 
 // Keys that give such an architecture away whatever its name is.
 struct StrangeKey {
@@ -89,6 +89,14 @@ constexpr std::array<StrangeKey, 6> kStrangeKeys{{{"kv_lora_rank", kLatentWhy},
                                                   {"mamba_d_state", kStateWhy},
                                                   {"image_size", kImageWhy},
                                                   {"patch_size", kImageWhy}}};
+
+// A decoder over tokens beside what sees or hears: the object that has the decoder's dimensions, and the others.
+constexpr std::array<std::string_view, 3> kPartKeys{"text_config", "vision_config", "audio_config"};
+constexpr std::array<std::string_view, 3> kPartTypes{"llava", "_vl", "llama4"};
+// Of such a decoder, or of the file itself where there are no parts.
+constexpr auto kDecoderKeys = std::to_array<std::string_view>(
+    {"num_experts", "num_local_experts", "n_routed_experts", "sliding_window",
+     "sliding_window_pattern", "use_sliding_window", "attention_chunk_size"});
 
 constexpr auto kConfigKeys = std::to_array<std::string_view>({"model_type",
                                                               "hidden_size",
@@ -136,7 +144,10 @@ constexpr auto kConfigKeys = std::to_array<std::string_view>({"model_type",
                                                               "state_size",
                                                               "mamba_d_state",
                                                               "image_size",
-                                                              "patch_size"});
+                                                              "patch_size",
+                                                              "text_config",
+                                                              "vision_config",
+                                                              "audio_config"});
 constexpr auto kRotaryKeys = std::to_array<std::string_view>(
     {"rope_type", "type", "factor", "low_freq_factor", "high_freq_factor",
      "original_max_position_embeddings", "rope_theta", "partial_rotary_factor"});
@@ -224,7 +235,7 @@ class ConfigReader {
   }
 
   // What is true of an architecture that is not known, and what to do instead.
-  std::string advice(std::string_view type) const {
+  std::string advice(std::string_view type) {
     constexpr std::string_view kTrace =
         "trace it with tools/collect/trace_model.py and give that to --ops";
     if (use_ == ConfigUse::iteration) return fmt::format("for any other network, {}", kTrace);
@@ -240,8 +251,37 @@ class ConfigReader {
     }
     const JsonValue* two_parts = find("is_encoder_decoder");
     if (two_parts != nullptr && two_parts->text == "true") return elsewhere(kTwoPartsWhy);
-    return "for another decoder with full attention write its dimensions with --dims, or in the "
-           "job: layers, hidden, heads, vocab";
+    return dimensions_advice(type);
+  }
+
+  // For a decoder, or the part of a network that is one.
+  std::string dimensions_advice(std::string_view type) {
+    const auto is_of = [&](std::string_view part) {
+      return type.find(part) != std::string_view::npos;
+    };
+    const bool has_parts = std::any_of(kPartTypes.begin(), kPartTypes.end(), is_of) ||
+                           std::any_of(kPartKeys.begin(), kPartKeys.end(),
+                                       [&](std::string_view key) { return find(key) != nullptr; });
+    const JsonValue* text_part = find("text_config");
+    const bool is_nested = text_part != nullptr && text_part->text.starts_with('{');
+    const JsonValues::Members decoder = json_.members(is_nested ? *text_part : root_, kDecoderKeys);
+    const auto has = [&](std::string_view key) {
+      const auto at = decoder.find(key);
+      return at != decoder.end() && at->second.text != "null" && at->second.text != "false";
+    };
+    std::string text =
+        has_parts ? "only the decoder of its text can be planned, without what sees or hears: "
+                    "write that part's dimensions"
+                  : "for another decoder with full attention write its dimensions";
+    text += " with --dims, or in the job: layers, hidden, heads, vocab";
+    if (has("num_experts") || has("num_local_experts") || has("n_routed_experts"))
+      text += ", for its experts also experts= and experts-per-token=, with the ffn= of one expert";
+    const auto switched = decoder.find("use_sliding_window");
+    const bool is_off = switched != decoder.end() && switched->second.text == "false";
+    const bool has_windows = has("sliding_window") || has("sliding_window_pattern");
+    if (has_parts || has("attention_chunk_size") || (has_windows && !is_off))
+      text += "; sliding windows are not known: full attention is assumed";
+    return text;
   }
 
   void refuse(std::string_view key, std::string expected) {

@@ -81,6 +81,36 @@ TEST(TransformerConfig, AdvisesDimensionsOnlyWhereTheyDescribeTheModel) {
               testing::AllOf(HasSubstr("an encoder beside"), testing::Not(HasSubstr(kDims))));
 }
 
+TEST(TransformerConfig, AdvisesWhatDescribesExpertsPartsAndWindows) {
+  const auto advice = [](const std::string& type, const std::string& more = "") {
+    return config_mistakes("{\"model_type\": \"" + type + "\"" + more + "}");
+  };
+  const std::string experts = "also experts= and experts-per-token=";
+  const std::string windows = "sliding windows are not known";
+  const std::string part = "only the decoder of its text can be planned";
+  for (const char* key : {"num_experts", "num_local_experts"}) {
+    const std::string text = advice("new_mixture", std::string{", \""} + key + "\": 128");
+    EXPECT_THAT(text, HasSubstr("layers, hidden, heads, vocab, for its experts " + experts));
+    EXPECT_THAT(text, testing::Not(HasSubstr(windows)));
+  }
+  EXPECT_THAT(advice("new_decoder"), testing::Not(HasSubstr(experts)));
+  for (const char* key : {"vision_config", "audio_config", "text_config"}) {
+    const std::string text = advice("gemma3", std::string{", \""} + key + R"(": {"a": 1})");
+    EXPECT_THAT(text, testing::AllOf(HasSubstr(part), HasSubstr("--dims"), HasSubstr(windows)))
+        << key;
+    EXPECT_THAT(text, testing::Not(HasSubstr("another decoder"))) << key;
+  }
+  EXPECT_THAT(advice("llama4", R"(, "text_config": {"num_local_experts": 16})"),
+              testing::AllOf(HasSubstr(part), HasSubstr(experts)));
+  EXPECT_THAT(advice("qwen2_vl"), HasSubstr(part));
+  EXPECT_THAT(advice("siglip", R"(, "vision_config": {})"), HasSubstr("it sees images"));
+  EXPECT_THAT(advice("new_decoder", R"(, "sliding_window": 128)"), HasSubstr(windows));
+  EXPECT_THAT(advice("new_decoder", R"(, "sliding_window": null)"),
+              testing::Not(HasSubstr(windows)));
+  EXPECT_THAT(advice("new_decoder", R"(, "sliding_window": 128, "use_sliding_window": false)"),
+              testing::Not(HasSubstr(windows)));
+}
+
 TEST(TransformerConfig, ForAnIterationAdvisesATraceAndNamesNoExperts) {
   const std::string text = config_mistakes(R"({"model_type": "phi"})", ConfigUse::iteration);
   EXPECT_THAT(text, HasSubstr("internlm2; for any other network, trace it with"));

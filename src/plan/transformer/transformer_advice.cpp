@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,10 @@ using predict::TransformerPlan;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr int kMostTimesAsManyNodes = 64;
-constexpr int kEachNumberOfNodes =
-    16;  // up to there each is tried, beyond only twice, four times ... as many
+// Up to there each is tried. Beyond: twice, four times ... as many, then those below the first that is enough.
+constexpr int kEachNumberOfNodes = 16;
+// Of those below: each costs a search, so that an answer takes less than a second.
+constexpr std::uint64_t kMostStructuresBelow = 500'000;
 
 // The pins that are whole numbers, by the name they are written with and what a plan has there.
 struct NumberPin {
@@ -73,65 +76,104 @@ TransformerRequest with_pins(const TransformerRequest& request, TransformerPins 
   return other;
 }
 
-std::string switch_text(std::string_view name, bool is_on) {
-  return fmt::format("{}={}", name, is_on ? "on" : "off");
+// The pins that are words, by the name they are written with and what a plan has there.
+struct WordPin {
+  const char* name;
+  std::string (*value)(const TransformerPlan&);
+};
+
+std::string_view placement_word(bool is_head_first) {
+  return is_head_first ? "head-first" : "context-first";
 }
 
-// Each pin alone, as text and as pins; and all pins without it.
+std::string_view switch_word(bool is_on) {
+  return is_on ? "on" : "off";
+}
+
+constexpr WordPin kModePin{"mode",
+                           [](const TransformerPlan& p) { return std::string{to_string(p.mode)}; }};
+constexpr WordPin kPlacementPin{"placement", [](const TransformerPlan& p) {
+                                  return std::string{placement_word(p.grid.is_head_first)};
+                                }};
+constexpr WordPin kRecomputePin{
+    "recompute", [](const TransformerPlan& p) { return std::string{to_string(p.recompute)}; }};
+constexpr WordPin kOverlapPin{
+    "overlap", [](const TransformerPlan& p) { return std::string{switch_word(p.overlaps())}; }};
+constexpr WordPin kPoolPin{
+    "pool", [](const TransformerPlan& p) { return std::string{switch_word(p.has_memory_pool)}; }};
+
+// Each pin alone, as text and as pins; and all pins without it. It is a number or a word.
 struct OnePin {
   std::string text;
   TransformerPins alone;
   TransformerPins without;
   const NumberPin* number = nullptr;
+  const WordPin* word = nullptr;
 };
 
 template <class Member>
-void add_pin(const TransformerPins& pins, Member member, std::string text, const NumberPin* number,
-             std::vector<OnePin>& list) {
-  if (!(pins.*member)) return;
-  OnePin pin{std::move(text), {}, pins, number};
+OnePin one_pin(const TransformerPins& pins, Member member, std::string text) {
+  OnePin pin{std::move(text), {}, pins};
   pin.alone.*member = pins.*member;
   (pin.without.*member).reset();
-  list.push_back(std::move(pin));
+  return pin;
 }
 
 std::vector<OnePin> pin_list(const TransformerPins& pins) {
   std::vector<OnePin> list;
-  if (pins.mode)
-    add_pin(pins, &TransformerPins::mode, fmt::format("mode={}", to_string(*pins.mode)), nullptr,
-            list);
+  const auto add_word = [&](const WordPin& word, auto member, std::string_view value) {
+    list.push_back(one_pin(pins, member, fmt::format("{}={}", word.name, value)));
+    list.back().word = &word;
+  };
+  if (pins.mode) add_word(kModePin, &TransformerPins::mode, to_string(*pins.mode));
   for (const NumberPin& pin : kNumberPins) {
-    if (pins.*pin.member)
-      add_pin(pins, pin.member, fmt::format("{}={}", pin.name, *(pins.*pin.member)), &pin, list);
+    if (!(pins.*pin.member)) continue;
+    list.push_back(one_pin(pins, pin.member, fmt::format("{}={}", pin.name, *(pins.*pin.member))));
+    list.back().number = &pin;
   }
   if (pins.is_head_first)
-    add_pin(pins, &TransformerPins::is_head_first,
-            fmt::format("placement={}", *pins.is_head_first ? "head-first" : "context-first"),
-            nullptr, list);
+    add_word(kPlacementPin, &TransformerPins::is_head_first, placement_word(*pins.is_head_first));
   if (pins.recompute)
-    add_pin(pins, &TransformerPins::recompute,
-            fmt::format("recompute={}", to_string(*pins.recompute)), nullptr, list);
-  if (pins.overlaps)
-    add_pin(pins, &TransformerPins::overlaps, switch_text("overlap", *pins.overlaps), nullptr,
-            list);
+    add_word(kRecomputePin, &TransformerPins::recompute, to_string(*pins.recompute));
+  if (pins.overlaps) add_word(kOverlapPin, &TransformerPins::overlaps, switch_word(*pins.overlaps));
   if (pins.has_memory_pool)
-    add_pin(pins, &TransformerPins::has_memory_pool, switch_text("pool", *pins.has_memory_pool),
-            nullptr, list);
+    add_word(kPoolPin, &TransformerPins::has_memory_pool, switch_word(*pins.has_memory_pool));
   return list;
 }
 
-// What the degree may be when nothing else is pinned.
-std::string possible_values(const TransformerRequest& request, const OnePin& pin) {
-  if (pin.number == nullptr) return "another value: no plan here has it";
-  if (!request.task.runtime.has_flash && pin.number->member == &TransformerPins::cp)
-    return "cp=1: a ring needs flash attention, which this --runtime has not";
-  std::set<int> values;
-  for (const TransformerPlan& structure : structures(with_pins(request, {}))) {
-    for (const TransformerPlan& plan : sharded(with_pins(request, {}), structure)) {
-      if (!request.can_run || request.can_run(plan)) values.insert(pin.number->value(plan));
+// What a plan may have there when nothing is pinned.
+template <class Value>
+auto values_of_plans(const TransformerRequest& request, Value value) {
+  const TransformerRequest unpinned = with_pins(request, {});
+  std::set<decltype(value(TransformerPlan{}))> values;
+  for (const TransformerPlan& structure : structures(unpinned)) {
+    for (const TransformerPlan& plan : sharded(unpinned, structure)) {
+      if (!request.can_run || request.can_run(plan)) values.insert(value(plan));
     }
   }
-  return fmt::format("{}= one of {}", pin.number->name, fmt::join(values, ", "));
+  return values;
+}
+
+// Which recomputations there are depends on the runtime.
+std::string recompute_hint(const TransformerRequest& request, const OnePin& pin) {
+  const std::optional<Recompute> pinned = pin.alone.recompute;
+  const bool has_flash = request.task.runtime.has_flash;
+  if (pinned == Recompute::selective && has_flash)
+    return "; selective needs a runtime without flash attention (--runtime megatron-2021)";
+  if (pinned == Recompute::plus && !has_flash)
+    return "; selective++ needs flash attention, which this --runtime has not";
+  return "";
+}
+
+std::string possible_values(const TransformerRequest& request, const OnePin& pin) {
+  if (pin.number == nullptr)
+    return fmt::format("{}= one of {}{}", pin.word->name,
+                       fmt::join(values_of_plans(request, pin.word->value), ", "),
+                       recompute_hint(request, pin));
+  if (!request.task.runtime.has_flash && pin.number->member == &TransformerPins::cp)
+    return "cp=1: a ring needs flash attention, which this --runtime has not";
+  return fmt::format("{}= one of {}", pin.number->name,
+                     fmt::join(values_of_plans(request, pin.number->value), ", "));
 }
 
 bool mixes_modes(const TransformerPins& pins) {
@@ -163,19 +205,44 @@ void explain_pins(const TransformerRequest& request, Diagnostics& reasons) {
   reasons.add({{}, 0, "--pin", fmt::format("{}", fmt::join(all, ",")), std::move(expected)});
 }
 
-// The fewest nodes on which there is a plan. A curve has twice, four times ... as many GPUs.
+// The fewest nodes on which there is a plan, as far as they are tried. A curve has twice, four times ... as many GPUs.
 std::optional<int> enough_gpus(const TransformerRequest& request,
                                std::optional<int> node_of_a_curve) {
   const int step = node_of_a_curve ? request.gpus : request.task.fabric.gpus_per_node;
   const int now = request.gpus / step;
+  std::uint64_t structures_seen = 0;
+  const auto is_enough = [&](int nodes) {
+    TransformerRequest more = on_gpus(request, step * nodes);
+    if (node_of_a_curve) more.task.fabric.gpus_per_node = std::min(*node_of_a_curve, more.gpus);
+    const TransformerAnswer answer = search_transformer(more);
+    structures_seen += answer.structures;
+    return !answer.best.empty();
+  };
+  int too_few = now;
   for (int nodes = now + 1; nodes <= now * kMostTimesAsManyNodes; ++nodes) {
     const bool is_times =
         nodes % now == 0 && std::has_single_bit(static_cast<unsigned>(nodes / now));
     if (!is_times && (node_of_a_curve || nodes > kEachNumberOfNodes)) continue;
-    TransformerRequest more = on_gpus(request, step * nodes);
-    if (node_of_a_curve) more.task.fabric.gpus_per_node = std::min(*node_of_a_curve, more.gpus);
-    if (!search_transformer(more).best.empty()) return more.gpus;
+    if (!is_enough(nodes)) {
+      too_few = nodes;
+      continue;
+    }
+    if (node_of_a_curve) return step * nodes;
+    structures_seen = 0;
+    for (int fewer = too_few + 1; fewer < nodes && structures_seen < kMostStructuresBelow; ++fewer)
+      if (is_enough(fewer)) return step * fewer;
+    return step * nodes;
   }
+  return std::nullopt;
+}
+
+// The first type of GPU with that much memory. Nothing where the memory is not the GPU's own but --memory's or what
+// --margin left: another GPU changes neither.
+std::optional<std::string_view> large_enough_gpu(const TransformerRequest& request, double least) {
+  const predict::GpuType& in_use = request.task.gpu;
+  if (request.memory_bytes != in_use.memory_gib * kGiB) return std::nullopt;
+  for (const predict::GpuType& gpu : predict::gpu_types())
+    if (gpu.memory_gib * kGiB >= least && gpu.name != in_use.name) return gpu.name;
   return std::nullopt;
 }
 
@@ -204,11 +271,8 @@ void explain_memory(const TransformerRequest& request, double least,
                      : *gpus <= node ? fmt::format("{} GPUs", *gpus)
                                      : fmt::format("--nodes {}", *gpus / node));
   }
-  for (const predict::GpuType& gpu : predict::gpu_types()) {
-    if (gpu.memory_gib * kGiB < least) continue;
-    others.push_back(fmt::format("--gpu {}", gpu.name));
-    break;
-  }
+  if (const auto gpu = large_enough_gpu(request, least))
+    others.push_back(fmt::format("--gpu {}", *gpu));
   std::string expected = fmt::format("{:.0f}GiB for the smallest plan", std::ceil(least / kGiB));
   if (!others.empty()) expected += fmt::format(" (or {})", fmt::join(others, ", or "));
   reasons.add({{}, 0, "--memory", fmt::format("{:.0f}GiB", request.memory_bytes / kGiB), expected});
@@ -248,7 +312,7 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
   if (!request.pins.is_head_first && chosen.grid.head > 1 && chosen.grid.context > 1) {
     TransformerPins pins = request.pins;
     pins.is_head_first = !chosen.grid.is_head_first;
-    add(*pins.is_head_first ? "placement=head-first" : "placement=context-first", pins);
+    add(fmt::format("placement={}", placement_word(*pins.is_head_first)), pins);
   }
   for (const Recompute recompute :
        {Recompute::none, Recompute::selective, Recompute::full, Recompute::plus}) {
@@ -260,12 +324,12 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
   if (!request.pins.overlaps) {
     TransformerPins pins = request.pins;
     pins.overlaps = !chosen.overlaps();
-    add(switch_text("overlap", *pins.overlaps), pins);
+    add(fmt::format("overlap={}", switch_word(*pins.overlaps)), pins);
   }
   if (!request.pins.has_memory_pool) {
     TransformerPins pins = request.pins;
     pins.has_memory_pool = !chosen.has_memory_pool;
-    add(switch_text("pool", *pins.has_memory_pool), pins);
+    add(fmt::format("pool={}", switch_word(*pins.has_memory_pool)), pins);
   }
   return list;
 }
