@@ -94,8 +94,13 @@ std::vector<std::string> export_comments(const std::string& target,
 Result<void> export_chosen(const OptionValues& options, const TransformerSetup& setup,
                            const report::TransformerView& view, Console& console) {
   const std::string& target = options.text("export");
-  const report::ExportedPlan exported{view.request.task, view.chosen().plan, view.nodes(),
-                                      std::min(view.gpus_per_node, view.request.gpus), setup.style};
+  const report::ExportedPlan exported{
+      .task = view.request.task,
+      .plan = view.chosen().plan,
+      .nodes = view.nodes(),
+      .gpus_per_node = std::min(view.gpus_per_node, view.request.gpus),
+      .style = setup.style,
+      .window = setup.window};
   auto text = report::export_plan(report::export_target(target), exported);
   if (!text) return tl::unexpected(text.error());
   const auto notes = report::export_notes(report::export_target(target), exported);
@@ -135,6 +140,19 @@ void note_ragged_vocabulary(report::TransformerView& view) {
       report::with_commas(now * 1000, 1)));
 }
 
+// A GPU's memory is its nominal one. Whoever gave a margin knows.
+void note_full_memory(const OptionValues& options, report::TransformerView& view) {
+  constexpr double kWorthNoting = 0.05;
+  const predict::GpuType& gpu = view.request.task.gpu;
+  const double all = gpu.memory_gib * kGibibyte;
+  const double free = all - view.chosen().memory.needed;
+  if (options.is_given("margin") || free < 0 || free >= kWorthNoting * all) return;
+  view.notes.push_back(fmt::format(
+      "{:.1f} of the {:.0f}GiB that {} has stay free: drivers and fragmentation take 1 to 2 GiB, "
+      "which --margin 2GiB keeps free",
+      free / kGibibyte, gpu.memory_gib, gpu.name));
+}
+
 // Of plans with the same words, the first: the others differ in what no word names.
 void drop_same_words(plan::TransformerAnswer& answer) {
   std::set<std::string> seen;
@@ -160,6 +178,7 @@ Result<void> plan_transformer(const OptionValues& options, const TransformerSetu
   if (view.answer.best.empty()) return tl::unexpected(no_plan_error(options, view.request));
   drop_same_words(view.answer);
   note_ragged_vocabulary(view);
+  note_full_memory(options, view);
   for (const std::string& note : view.notes) console.err << "note: " << note << "\n";
   if (options.has("export")) return export_chosen(options, setup, view, console);
   view.families = plan::attention_families(view.request);

@@ -145,6 +145,51 @@ TEST(TransformerCommand, NamesTheSmallestChangeWhenNothingFits) {
   EXPECT_EQ(plan_model({"--gpus-per-node", "1", "--nodes", "2"}).exit_code, 0);
 }
 
+TEST(TransformerCommand, SuggestsNoGpuBesideAMemory) {
+  const Ran given = plan_model({"--gpus-per-node", "1", "--memory", "40GiB"});
+  EXPECT_EQ(given.exit_code, 3);
+  EXPECT_THAT(given.err, AllOf(HasSubstr("--memory is \"40GiB\", expected "), HasSubstr("--nodes"),
+                               testing::Not(HasSubstr("--gpu"))));
+  EXPECT_THAT(plan_model({"--gpus-per-node", "2", "--gpu", "A100-40G"}).err,
+              HasSubstr("or --gpu A100-80G"));
+}
+
+TEST(TransformerCommand, NamesTheRecomputationsOfTheRuntime) {
+  EXPECT_EQ(plan_model({"--pin", "recompute=selective"}).err,
+            "--pin is \"recompute=selective\", expected recompute= one of full, none, selective++; "
+            "selective needs a runtime without flash attention (--runtime megatron-2021)\n");
+  EXPECT_EQ(plan_model({"--pin", "recompute=selective", "--runtime", "megatron-2021"}).exit_code,
+            0);
+  EXPECT_THAT(plan_model({"--pin", "recompute=selective++", "--runtime", "megatron-2021"}).err,
+              AllOf(HasSubstr("recompute= one of full, none, selective;"),
+                    HasSubstr("selective++ needs flash attention")));
+}
+
+TEST(TransformerCommand, NotesWhatIsNotCountedOfExperts) {
+  const std::string note = "routing, the all-to-all of expert parallelism and imbalance";
+  const Ran text = plan_model({"--nodes", "2", "--batch", "64"}, "mixtral-8x7b.json");
+  EXPECT_THAT(text.err, HasSubstr("note: " + note));
+  const Ran json = plan_model({"--nodes", "2", "--batch", "64", "--json"}, "mixtral-8x7b.json");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_THAT(nlohmann::json::parse(json.out)["notes"][0].get<std::string>(),
+              testing::StartsWith(note));
+  EXPECT_THAT(plan_model({"--curve", "16", "--batch", "64"}, "mixtral-8x7b.json").err,
+              HasSubstr(note));
+  EXPECT_THAT(plan_model({"--batch", "64"}).err, testing::Not(HasSubstr("routing")));
+}
+
+TEST(TransformerCommand, NotesAMemoryThatIsAlmostFull) {
+  const PlanWords mixture{"--nodes", "2", "--batch", "64"};
+  EXPECT_THAT(plan_model(mixture, "mixtral-8x7b.json").err,
+              HasSubstr("stay free: drivers and fragmentation take 1 to 2 GiB, which --margin "
+                        "2GiB keeps free"));
+  PlanWords with_margin = mixture;
+  with_margin.insert(with_margin.end(), {"--margin", "2GiB"});
+  const Ran kept = plan_model(with_margin, "mixtral-8x7b.json");
+  EXPECT_EQ(kept.exit_code, 0);
+  EXPECT_THAT(kept.err, testing::Not(HasSubstr("stay free"))) << "whoever gave one knows";
+}
+
 TEST(TransformerCommand, RefusesArchitecturesItDoesNotKnow) {
   const formats::TemporaryFolder folder;
   const auto path = folder.path() / "config.json";
@@ -235,6 +280,11 @@ TEST(TransformerCommand, SaysThatFullAttentionIsAssumedWhereTheConfigHasAWindow)
   const Ran exported = weir({"plan", "--model-config", file.string(), "--batch", "8", "--sequence",
                              "2048", "--export", "megatron"});
   EXPECT_THAT(exported.out, HasSubstr("--rotary-base 10000\n"));
+  EXPECT_THAT(exported.out, testing::Not(HasSubstr("--window-size")));
+  EXPECT_THAT(weir({"plan", "--model-config", file.string(), "--batch", "8", "--sequence", "4096",
+                    "--export", "megatron"})
+                  .out,
+              HasSubstr("--window-size 2047,0"));
 }
 
 TEST(TransformerCommand, BlamesTheMemoryForMemory) {
@@ -462,6 +512,7 @@ TEST(TransformerCommand, FindsThatFewerGpusAreCheaper) {
   ASSERT_EQ(cheapest["sizes"].size(), 11U);
   double least = 1e300;
   for (const auto& size : cheapest["sizes"]) {
+    EXPECT_EQ(size.contains("reason"), !size.contains("plan")) << size;
     if (!size.contains("gpu_s")) continue;
     least = std::min(least, size["gpu_s"].get<double>());
     if (size["gpus"] == cheapest["gpus"]) {
@@ -476,6 +527,13 @@ TEST(TransformerCommand, FindsThatFewerGpusAreCheaper) {
   EXPECT_THAT(plan_model({"--nodes", "8", "--batch", "64", "--objective", "cost"}).out,
               AllOf(HasSubstr("GPUs  accumulate  iteration ms  GPU seconds    cost"),
                     HasSubstr("batch, sequence or pins do not divide")));
+}
+
+TEST(TransformerCommand, TellsWhyASizeHasNoCost) {
+  const auto sizes = plan_json({"--nodes", "3", "--batch", "64", "--objective", "cost"},
+                               "llama2-7b.json")["sizes"];
+  EXPECT_EQ(sizes[0]["reason"], "too little memory: the smallest plan needs 176 GiB on each GPU");
+  EXPECT_EQ(sizes.back()["reason"], "batch 64 cannot be divided among 24 GPUs, but 66 can");
 }
 
 TEST(TransformerCommand, PlansForAGpuThatSomebodyDescribes) {

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "formats/throughput_table.h"
 #include "plan/transformer/transformer_advice.h"
 #include "plan/transformer/transformer_curve.h"
+#include "report/plan_tables.h"
 #include "report/text_table.h"
 #include "report/transformer_accuracy.h"
 #include "report/transformer_tables.h"
@@ -40,22 +40,6 @@ double rate_of(const PlannedSize& size) {
 
 std::string gpus_text(int gpus) {
   return fmt::format("{} {}", gpus, gpus == 1 ? "GPU" : "GPUs");
-}
-
-// Why there is no plan on so many GPUs.
-std::string reason_of(const plan::TransformerRequest& request, const PlannedSize& size) {
-  if (size.least_memory > 0)
-    return fmt::format("too little memory: the smallest plan needs {:.0f} GiB on each GPU",
-                       std::ceil(size.least_memory / kGiBOfCurve));
-  plan::TransformerRequest unpinned = plan::on_gpus(request, size.gpus);
-  const bool has_pins = !plan::pin_texts(request.pins).empty();
-  unpinned.pins = {};
-  if (has_pins && !plan::structures(unpinned).empty())
-    return fmt::format("no plan with --pin {}", fmt::join(plan::pin_texts(request.pins), ","));
-  const auto batch = plan::dividable_batch(unpinned);
-  const std::string other = batch ? fmt::format(", but {} can", *batch) : "";
-  return fmt::format("batch {} cannot be divided among {} GPUs{}", request.task.batch, size.gpus,
-                     other);
 }
 
 bool has_range(const OptionValues& options) {
@@ -134,8 +118,8 @@ std::string curve_text(const OptionValues& options, const TransformerSetup& setu
                       {}};
   for (const PlannedSize& entry : curve) {
     if (!entry.best) {
-      table.rows.push_back(
-          {std::to_string(entry.gpus), "-", "-", "-", reason_of(setup.request, entry)});
+      table.rows.push_back({std::to_string(entry.gpus), "-", "-", "-",
+                            report::why_no_plan_on(setup.request, entry)});
       continue;
     }
     table.rows.push_back({std::to_string(entry.gpus), rate_words(entry),
@@ -161,7 +145,7 @@ nlohmann::ordered_json curve_json(const TransformerSetup& setup,
       point["memory_mib"] = formats::thousandths(entry.best->memory.needed / (1024.0 * 1024));
       point["plan"] = report::plan_words(entry.best->plan);
     } else {
-      point["reason"] = reason_of(setup.request, entry);
+      point["reason"] = report::why_no_plan_on(setup.request, entry);
     }
     points.push_back(std::move(point));
   }

@@ -202,6 +202,7 @@ void read_model(const OptionValues& options, TransformerSetup& setup, Diagnostic
                                             : formats::usual_sequence(config->model);
     setup.title = title_of(file, config->model);
     setup.style = config->style;
+    setup.window = config->window;
     for (std::string& note : sequence_notes(*config, task.sequence))
       setup.notes.push_back(std::move(note));
     task.model = std::move(config->model);
@@ -213,6 +214,13 @@ void read_model(const OptionValues& options, TransformerSetup& setup, Diagnostic
       options.has("sequence") ? options.integer("sequence") : formats::usual_sequence(*model);
   setup.title = model->name;
   task.model = std::move(*model);
+}
+
+void note_experts(TransformerSetup& setup) {
+  if (setup.request.task.model.experts > 1)
+    setup.notes.push_back(
+        "routing, the all-to-all of expert parallelism and imbalance between experts are not "
+        "counted; none of the public runs compared was a mixture of experts");
 }
 
 // A network that the trainer cannot build, whatever the plan.
@@ -266,6 +274,7 @@ Result<TransformerSetup> read_transformer_setup(const OptionValues& options) {
     check_output("--out", options.text("out"), inputs, mistakes);
   }
   read_model(options, setup, mistakes);
+  note_experts(setup);
   if (mistakes.empty() && options.has("export")) check_export(options, setup, mistakes);
   if (!mistakes.empty()) return bad_input(std::move(mistakes));
   if (options.has("export")) {

@@ -19,6 +19,7 @@ namespace weir::cli {
 struct TransformerSetup {
   std::string title;                // of the model: its file's name, or its kind
   std::optional<LayerStyle> style;  // as the config says
+  std::int64_t window = 0;          // of the config's attention; 0: over the whole sequence
   plan::TransformerRequest request;
   int gpus_per_node = 1;
   double price_per_hour = 0;        // 0: nobody knows

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -34,11 +35,29 @@ int tensor_degree(const TransformerPlan& plan) {
   return is_isp(plan) ? 1 : plan.split();
 }
 
-// Collects what a target cannot say.
+// What NVIDIA made before Ampere has neither bfloat16 nor a flash attention that trainers call.
+constexpr std::array<std::string_view, 4> kBeforeAmpere{"P100", "V100", "V100S", "T4"};
+
+bool has_bf16(const predict::GpuType& gpu) {
+  return std::none_of(kBeforeAmpere.begin(), kBeforeAmpere.end(),
+                      [&](std::string_view chip) { return predict::is_chip_of(chip, gpu); });
+}
+
+bool has_window(const ExportedPlan& exported) {
+  return exported.window > 0 && exported.window < exported.task.sequence;
+}
+
+// Transformer Engine has windows where whole sequences meet after an all-to-all, not in its ring.
+bool can_say_window(const TransformerPlan& plan) {
+  return plan.grid.context == 1;
+}
+
+// Collects what a target cannot say, each once.
 class Words {
  public:
   void need(bool can, std::string_view what) {
-    if (!can) missing_.emplace_back(what);
+    const bool is_new = std::find(missing_.begin(), missing_.end(), what) == missing_.end();
+    if (!can && is_new) missing_.emplace_back(what);
   }
   std::vector<std::string> missing() && { return std::move(missing_); }
 
@@ -70,6 +89,9 @@ std::vector<std::string> beyond_megatron(const predict::TransformerTask& task,
   if (is_isp(plan) && plan.split() > 1)
     need_chunks(task.sequence, 2LL * plan.split(), "2 x context-parallel-size", words);
   words.need(plan.mode != ParallelMode::fsp, "mode fsp");
+  // Transformer Engine has no other attention for it.
+  words.need(!is_isp(plan) || plan.split() == 1 || has_bf16(task.gpu),
+             fmt::format("context parallelism on {}: it wants flash attention", task.gpu.name));
   need_plain_grid(model, plan, words);
   words.need(plan.recompute != Recompute::plus, "selective++ recomputation");
   words.need(model.experts == 1, "experts without expert parallelism");
@@ -95,10 +117,29 @@ std::vector<std::string> beyond_deepspeed(const TransformerModel& model,
   return std::move(words).missing();
 }
 
+// The fewest shards above one that replicas can have.
+int fewest_shards(int replicas) {
+  int shards = 2;
+  while (replicas % shards != 0) ++shards;
+  return shards;
+}
+
+// Where nothing is sharded torchtitan takes DDP, which stands alone. A ring wants shards anyway.
+void need_shards_beside_others(const TransformerPlan& plan, Words& words) {
+  const bool is_ddp = plan.replicas > 1 && plan.optimizer_shards == 1;
+  if (!is_ddp || (tensor_degree(plan) == 1 && plan.stages == 1)) return;
+  const int ring = is_isp(plan) ? plan.split() : 1;
+  words.need(ring > 1, fmt::format("replicas without shards beside tensor parallelism or a "
+                                   "pipeline: it wants shards, such as wp={}",
+                                   fewest_shards(plan.replicas)));
+}
+
 std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
                                            const TransformerPlan& plan) {
   Words words;
   const TransformerModel& model = task.model;
+  words.need(has_bf16(task.gpu),
+             fmt::format("training in float16, and {} has no bfloat16", task.gpu.name));
   words.need(is_isp(plan) || plan.mode == ParallelMode::msp || plan.split() == 1,
              "tensor parallelism without a split sequence, or fsp");
   words.need(!is_isp(plan) || plan.grid.head == 1, "heads split by all-to-all");
@@ -112,6 +153,7 @@ std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
              "weights in coarser shards than gradients, but sharded");
   const int ring = is_isp(plan) ? plan.split() : 1;
   words.need(plan.optimizer_shards % ring == 0, "shards that leave out ranks of a ring");
+  need_shards_beside_others(plan, words);
   words.need(model.layers % plan.stages == 0, "stages of different length");
   // Also where nothing splits it.
   need_chunks(task.sequence, 2LL * plan.split(), "2 x tensor x context parallel degree", words);
@@ -125,9 +167,24 @@ std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
   return std::move(words).missing();
 }
 
-std::vector<std::string> beyond_internevo(const TransformerModel& model,
+// InternEvo makes both of the width: the heads' by dividing it, the MLP's as a multiple of 256.
+void need_internevo_widths(const TransformerModel& model, Words& words) {
+  constexpr std::int64_t kWhole = 256;
+  const std::int64_t rounded = (model.ffn + kWhole - 1) / kWhole * kWhole;
+  words.need(model.query_width() == model.hidden,
+             fmt::format("heads of {} (head_dim): {} of them are not the width {}", model.head_dim,
+                         model.heads, model.hidden));
+  words.need(model.ffn == rounded, fmt::format("an MLP of {}: it would be {}, a multiple of {}",
+                                               model.ffn, rounded, kWhole));
+}
+
+std::vector<std::string> beyond_internevo(const predict::TransformerTask& task,
                                           const TransformerPlan& plan) {
   Words words;
+  const TransformerModel& model = task.model;
+  need_internevo_widths(model, words);
+  words.need(plan.split() == 1 || plan.mode == ParallelMode::mtp || has_bf16(task.gpu),
+             fmt::format("split sequences on {}: it wants flash attention", task.gpu.name));
   words.need(plan.gradient_shards == plan.weight_shards, "gradients in finer shards than weights");
   words.need(is_isp(plan) || plan.weight_shards == 1, "sharded weights outside isp");
   words.need(plan.recompute != Recompute::selective, "recomputation of attention only");
@@ -204,6 +261,26 @@ std::int64_t padded_vocabulary(std::int64_t vocab, const TransformerPlan& plan) 
   return (vocab + whole - 1) / whole * whole;
 }
 
+void add_precision_notes(const predict::TransformerTask& task, std::vector<std::string>& notes) {
+  if (has_bf16(task.gpu)) return;
+  notes.push_back(fmt::format(
+      "float16 instead of bfloat16, and no flash attention: {} has neither, they came with Ampere",
+      task.gpu.name));
+  if (task.runtime.has_flash)
+    notes.emplace_back(
+        "the plan counts on attention that keeps no scores: take a memory-efficient one, such as "
+        "that of xformers or of PyTorch's scaled_dot_product_attention, or it needs more memory "
+        "than was planned");
+}
+
+void add_window_note(const ExportedPlan& exported, std::vector<std::string>& notes) {
+  if (has_window(exported))
+    notes.push_back(
+        fmt::format("this trains with full attention: the config's window of {} tokens "
+                    "(sliding_window) is not in it",
+                    exported.window));
+}
+
 std::vector<std::string> megatron_notes(const ExportedPlan& exported) {
   const TransformerPlan& plan = exported.plan;
   std::vector<std::string> notes;
@@ -227,7 +304,23 @@ std::vector<std::string> megatron_notes(const ExportedPlan& exported) {
       "NullTokenizer only): the plan counts {} rows, which Megatron-LM pads to {}, a multiple of "
       "128 x tensor-model-parallel-size",
       exported.task.model.vocab, padded_vocabulary(exported.task.model.vocab, plan)));
+  add_precision_notes(exported.task, notes);
+  if (!can_say_window(plan)) add_window_note(exported, notes);
   return notes;
+}
+
+void add_precision(const predict::TransformerTask& task, std::vector<std::string>& words) {
+  const bool has_short_gradients = task.runtime.gradient_bytes <= 2;
+  if (!has_bf16(task.gpu)) {
+    words.emplace_back("--fp16");
+    // Otherwise they are kept and reduced in float16.
+    if (!has_short_gradients) words.emplace_back("--accumulate-allreduce-grads-in-fp32");
+    return;
+  }
+  words.emplace_back("--bf16");
+  // Otherwise they are kept and reduced in float32, twice what was planned.
+  if (has_short_gradients) words.emplace_back("--grad-reduce-in-bf16");
+  if (task.runtime.has_flash) words.emplace_back("--use-flash-attn");
 }
 
 std::string megatron_text(const ExportedPlan& exported) {
@@ -254,10 +347,10 @@ std::string megatron_text(const ExportedPlan& exported) {
   add("max-position-embeddings", exported.task.sequence);
   add("micro-batch-size", plan.micro_batch);
   add("global-batch-size", plan.batch());
-  words.emplace_back("--bf16");
-  // Otherwise they are kept and reduced in float32, twice what was planned.
-  if (exported.task.runtime.gradient_bytes <= 2) words.emplace_back("--grad-reduce-in-bf16");
-  if (exported.task.runtime.has_flash) words.emplace_back("--use-flash-attn");
+  add_precision(exported.task, words);
+  // Keys to the left of a token and to its right; the token itself is one of the window.
+  if (has_window(exported) && can_say_window(plan))
+    words.push_back(fmt::format("--window-size {},0", exported.window - 1));
   add("tensor-model-parallel-size", tensor_degree(plan));
   if (plan.mode == ParallelMode::msp && plan.split() > 1) words.emplace_back("--sequence-parallel");
   add("pipeline-model-parallel-size", plan.stages);
@@ -309,13 +402,14 @@ Result<std::string> deepspeed_text(const ExportedPlan& exported) {
   json["train_batch_size"] = plan.batch();
   json["train_micro_batch_size_per_gpu"] = plan.micro_batch;
   json["gradient_accumulation_steps"] = plan.micro_count;
-  json["bf16"] = {{"enabled", true}};
+  const std::string type = has_bf16(exported.task.gpu) ? "bf16" : "fp16";
+  json[type] = {{"enabled", true}};
   json["zero_optimization"] = {{"stage", zero_stage(plan)}, {"overlap_comm", true}};
   if (plan.split() > 1) {
     json["sequence_parallel_size"] = plan.split();
     // Otherwise gradients are reduced in float32, twice what was planned.
     if (exported.task.runtime.gradient_bytes <= 2)
-      json["seq_parallel_communication_data_type"] = "bf16";
+      json["seq_parallel_communication_data_type"] = type;
   }
   if (plan.recompute == Recompute::full)
     json["activation_checkpointing"] = {{"partition_activations", false}};
@@ -336,6 +430,7 @@ std::vector<std::string> deepspeed_notes(const ExportedPlan& exported) {
         "deepspeed.sequence.layer.DistributedAttention, and give each rank its part of the tokens "
         "(UlyssesSPDataLoaderAdapter)",
         exported.plan.split()));
+  add_precision_notes(exported.task, notes);
   return notes;
 }
 
@@ -373,10 +468,14 @@ std::string torchtitan_text(const ExportedPlan& exported) {
 std::vector<std::string> torchtitan_notes(const ExportedPlan& exported) {
   const TransformerModel& model = exported.task.model;
   std::vector<std::string> notes;
+  const std::string of_width =
+      model.query_width() == model.hidden
+          ? ""
+          : fmt::format(" of {} (head_dim, not the width divided by them)", model.head_dim);
   notes.push_back(fmt::format(
       "[model] is yours to write, or torchtitan trains its debug model: name and flavor of one "
-      "with {} layers, width {}, {} heads, {} key/value heads, MLP {}, vocabulary {}",
-      model.layers, model.hidden, model.heads, model.kv_heads, model.ffn, model.vocab));
+      "with {} layers, width {}, {} heads{}, {} key/value heads, MLP {}, vocabulary {}",
+      model.layers, model.hidden, model.heads, of_width, model.kv_heads, model.ffn, model.vocab));
   if (exported.task.runtime.gradient_bytes <= 2)
     notes.emplace_back(
         "torchtitan reduces gradients in float32 (mixed_precision_reduce knows nothing else), "
@@ -395,16 +494,18 @@ bool has_2d_attention(const TransformerPlan& plan) {
 std::string internevo_text(const ExportedPlan& exported) {
   const TransformerPlan& plan = exported.plan;
   const TransformerModel& model = exported.task.model;
+  const bool is_bf16 = has_bf16(exported.task.gpu);
   std::string text = fmt::format("SEQ_LEN = {}\n", exported.task.sequence);
   text += fmt::format("data = dict(seq_len=SEQ_LEN, micro_num={}, micro_bsz={})\n",
                       plan.micro_count, plan.micro_batch);
   text += fmt::format(
       "model = dict(num_layers={}, hidden_size={}, num_attention_heads={}, "
       "num_kv_attention_heads={}, "
-      "mlp_ratio={}, vocab_size={}, dtype=\"torch.bfloat16\", checkpoint={}, num_chunks={})\n",
+      "mlp_ratio={}, vocab_size={}, dtype=\"{}\", checkpoint={}, num_chunks={}{})\n",
       model.layers, model.hidden, model.heads, model.kv_heads,
       static_cast<double>(model.ffn) / static_cast<double>(model.hidden), model.vocab,
-      python_truth(plan.recompute != Recompute::none), plan.interleave);
+      is_bf16 ? "torch.bfloat16" : "torch.float16", python_truth(plan.recompute != Recompute::none),
+      plan.interleave, is_bf16 ? "" : ", use_flash_attn=False");
   if (plan.recompute == Recompute::plus) text += "selective_checkpoint = True\n";
   text += "parallel = dict(\n";
   text += fmt::format("    zero1=dict(size={}),\n", plan.zero_degree());
@@ -430,6 +531,8 @@ std::vector<std::string> internevo_notes(const ExportedPlan& exported) {
       "this is the part of a configuration that the plan decides: add what is yours, such as "
       "model_type, data's train_folder, the model's norm, positions and biases, optimizer and "
       "checkpoints"};
+  add_precision_notes(exported.task, notes);
+  add_window_note(exported, notes);
   std::vector<std::string_view> newer;
   if (has_2d_attention(plan)) newer.emplace_back("sequence_2D");
   if (has_copies(exported.task.model, plan))
@@ -480,7 +583,7 @@ std::vector<std::string> beyond(ExportTarget target, const predict::TransformerT
       missing = beyond_torchtitan(task, plan);
       break;
     case ExportTarget::internevo:
-      return beyond_internevo(task.model, plan);
+      return beyond_internevo(task, plan);
     case ExportTarget::torchrun:
       break;
     case ExportTarget::weir:

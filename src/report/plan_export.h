@@ -44,6 +44,7 @@ struct ExportedPlan {
   int nodes = 1;
   int gpus_per_node = 1;
   std::optional<LayerStyle> style{};  // nothing: LLaMA's where the MLP is gated, GPT's otherwise
+  std::int64_t window = 0;            // of the config's attention; 0: over the whole sequence
 };
 Result<std::string> export_plan(ExportTarget target, const ExportedPlan& exported);
 

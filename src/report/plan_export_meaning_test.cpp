@@ -143,6 +143,8 @@ std::optional<Meaning> torchtitan_meaning(const std::string& text, const Transfo
   plan.optimizer_shards = plan.gradient_shards = shard * cp;
   plan.weight_shards =
       words.text("fsdp_reshard_after_forward") == "\"always\"" ? plan.optimizer_shards : 1;
+  // Its DDP, where nothing is sharded, refuses anything beside it.
+  if (plan.replicas > 1 && shard * cp == 1 && (tp > 1 || plan.stages > 1)) return std::nullopt;
   const int local = words.number("local_batch_size");
   const int global = words.number("global_batch_size");
   if (plan.stages == 1) {

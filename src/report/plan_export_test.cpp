@@ -362,6 +362,175 @@ TEST(PlanExport, NamesWhatATargetHasNoWordFor) {
             "--export is \"deepspeed\", expected another target: it has no word for a ring\n");
 }
 
+TEST(PlanExport, NamesAMissingWordOnce) {
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 8);
+  TransformerPlan plan;
+  plan.replicas = 8;
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 4;
+  EXPECT_THAT(beyond(ExportTarget::deepspeed, task, plan),
+              testing::ElementsAre("shards over some of the ranks"));
+}
+
+std::string exported_on(const char* gpu, ExportTarget target, const TransformerPlan& plan) {
+  const auto task = predict::task_on(gpu, predict::llama2_7b(8), 1 << 14, plan.batch());
+  const auto text = export_plan(target, {task, plan, plan.gpus(), 1, llama_style()});
+  return text ? *text : to_string(text.error().details);
+}
+
+// Volta has no bfloat16 and no flash attention.
+TEST(PlanExport, TrainsInFloat16WhereTheGpuHasNothingElse) {
+  const TransformerPlan plan;
+  for (const char* gpu : {"V100-16G", "V100-32G"}) {
+    EXPECT_THAT(exported_on(gpu, ExportTarget::megatron, plan),
+                testing::AllOf(HasSubstr("--fp16\n"), Not(HasSubstr("bf16")),
+                               Not(HasSubstr("--use-flash-attn"))));
+    EXPECT_THAT(exported_on(gpu, ExportTarget::internevo, plan),
+                testing::AllOf(HasSubstr("dtype=\"torch.float16\""),
+                               HasSubstr("use_flash_attn=False"), Not(HasSubstr("bfloat16"))));
+    EXPECT_THAT(exported_on(gpu, ExportTarget::torchtitan, plan),
+                HasSubstr(std::string{"training in float16, and "} + gpu + " has no bfloat16"));
+  }
+  EXPECT_THAT(exported_on("A10G", ExportTarget::megatron, plan),
+              testing::AllOf(HasSubstr("--bf16\n"), HasSubstr("--use-flash-attn\n"),
+                             Not(HasSubstr("--fp16"))));
+  EXPECT_THAT(exported_on("A10G", ExportTarget::internevo, plan),
+              testing::AllOf(HasSubstr("torch.bfloat16"), Not(HasSubstr("use_flash_attn"))));
+}
+
+TEST(PlanExport, TellsDeepSpeedToTrainInFloat16) {
+  TransformerPlan plan;
+  plan.grid.head = 8;
+  const auto read = [&](const char* gpu) {
+    return nlohmann::json::parse(exported_on(gpu, ExportTarget::deepspeed, plan));
+  };
+  const auto on_volta = read("V100-32G");
+  EXPECT_EQ(on_volta["fp16"]["enabled"], true);
+  EXPECT_FALSE(on_volta.contains("bf16"));
+  EXPECT_EQ(on_volta["seq_parallel_communication_data_type"], "fp16");
+  const auto on_ampere = read("A100-80G");
+  EXPECT_EQ(on_ampere["bf16"]["enabled"], true);
+  EXPECT_FALSE(on_ampere.contains("fp16"));
+  EXPECT_EQ(on_ampere["seq_parallel_communication_data_type"], "bf16");
+}
+
+TEST(PlanExport, RefusesSplitAttentionThatWantsFlashAttention) {
+  TransformerPlan plan;
+  plan.grid.head = 8;
+  EXPECT_THAT(exported_on("V100-32G", ExportTarget::megatron, plan),
+              HasSubstr("context parallelism on V100-32G: it wants flash attention"));
+  EXPECT_THAT(exported_on("V100-32G", ExportTarget::internevo, plan),
+              HasSubstr("split sequences on V100-32G: it wants flash attention"));
+  plan.mode = ParallelMode::mtp;
+  EXPECT_THAT(exported_on("V100-32G", ExportTarget::megatron, plan), HasSubstr("--fp16\n"));
+  EXPECT_THAT(exported_on("V100-32G", ExportTarget::internevo, plan), HasSubstr("torch.float16"));
+}
+
+TEST(PlanExport, NotesWhyItIsFloat16AndWhatThePlanCountsOn) {
+  const TransformerPlan plan;
+  auto task = predict::task_on("V100-32G", predict::llama2_7b(8), 1 << 12, 1);
+  const auto notes = [&](ExportTarget target) {
+    return export_notes(target, {task, plan, 1, 1, llama_style()});
+  };
+  for (const ExportTarget target :
+       {ExportTarget::megatron, ExportTarget::deepspeed, ExportTarget::internevo}) {
+    task.runtime.has_flash = true;
+    EXPECT_THAT(notes(target), testing::Contains(HasSubstr("V100-32G has neither")));
+    EXPECT_THAT(notes(target), testing::Contains(HasSubstr("xformers")));
+    task.runtime.has_flash = false;
+    EXPECT_THAT(notes(target), testing::Contains(HasSubstr("V100-32G has neither")));
+    EXPECT_THAT(notes(target), Not(testing::Contains(HasSubstr("xformers"))));
+  }
+}
+
+TEST(PlanExport, TellsMegatronToKeepGradientsInFloat32BesideFloat16) {
+  const TransformerPlan plan;
+  auto task = predict::task_on("V100-32G", predict::llama2_7b(8), 1 << 12, 1);
+  const auto text = [&] {
+    return export_plan(ExportTarget::megatron, {task, plan, 1, 1}).value_or("");
+  };
+  EXPECT_THAT(text(), Not(HasSubstr("--accumulate-allreduce-grads-in-fp32")));
+  task.runtime.gradient_bytes = 4;
+  EXPECT_THAT(text(), HasSubstr("--accumulate-allreduce-grads-in-fp32\n"));
+}
+
+// Where nothing is sharded it takes DDP.
+TEST(PlanExport, RefusesTorchtitansDdpBesideAnythingElse) {
+  TransformerPlan plan;
+  plan.replicas = 3;
+  const auto missing = [&] {
+    const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch());
+    return beyond(ExportTarget::torchtitan, task, plan);
+  };
+  EXPECT_THAT(missing(), testing::IsEmpty()) << "DDP alone";
+  plan.mode = ParallelMode::msp;
+  plan.grid.head = 2;
+  EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("it wants shards, such as wp=3")));
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 3;
+  EXPECT_THAT(missing(), testing::IsEmpty()) << "FSDP";
+  plan = {};
+  plan.stages = plan.micro_count = 2;
+  EXPECT_THAT(missing(), testing::IsEmpty()) << "no replicas";
+  plan.replicas = 4;
+  EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("it wants shards, such as wp=2")));
+}
+
+// Dimensions that InternEvo makes of others.
+TEST(PlanExport, RefusesWidthsThatInternEvoDoesNotBuild) {
+  const TransformerPlan plan;
+  const auto missing = [&](const TransformerModel& model) {
+    const auto task = predict::task_on("A100-80G", model, 4096, 1);
+    return beyond(ExportTarget::internevo, task, plan);
+  };
+  EXPECT_THAT(missing(predict::llama2_7b()), testing::IsEmpty());
+  TransformerModel qwen3 = predict::llama_like(36, 2560, 32, 8, 9728, 151'936);
+  EXPECT_THAT(missing(qwen3), testing::IsEmpty());
+  qwen3.head_dim = 128;
+  EXPECT_THAT(missing(qwen3),
+              testing::ElementsAre("heads of 128 (head_dim): 32 of them are not the width 2560"));
+  const TransformerModel qwen2 = predict::llama_like(80, 8192, 64, 8, 29'568, 152'064);
+  EXPECT_THAT(missing(qwen2),
+              testing::ElementsAre("an MLP of 29568: it would be 29696, a multiple of 256"));
+}
+
+TEST(PlanExport, TellsTorchtitansReaderTheWidthOfHeadsWhereItIsSpecial) {
+  const TransformerPlan plan;
+  TransformerModel model = predict::llama_like(36, 2560, 32, 8, 9728, 151'936);
+  const auto first_note = [&] {
+    const auto task = predict::task_on("A100-80G", model, 4096, 1);
+    return export_notes(ExportTarget::torchtitan, {task, plan, 1, 1, llama_style()}).front();
+  };
+  EXPECT_THAT(first_note(), HasSubstr("32 heads, 8 key/value heads"));
+  model.head_dim = 128;
+  EXPECT_THAT(first_note(), HasSubstr("32 heads of 128 (head_dim, not the width divided by them), "
+                                      "8 key/value heads"));
+}
+
+// A window of 4096 tokens: 4095 before the last, and that.
+TEST(PlanExport, TellsMegatronTheWindowOfAttention) {
+  TransformerPlan plan;
+  const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 15, 1);
+  const auto text = [&](std::int64_t window) {
+    const ExportedPlan exported{task, plan, plan.gpus(), 1, llama_style(), window};
+    return export_plan(ExportTarget::megatron, exported).value_or("");
+  };
+  const auto notes = [&](ExportTarget target, std::int64_t window) {
+    return export_notes(target, {task, plan, plan.gpus(), 1, llama_style(), window});
+  };
+  const auto is_told = testing::Contains(HasSubstr("the config's window of 4096 tokens"));
+  EXPECT_THAT(text(4096), HasSubstr("--window-size 4095,0\n"));
+  for (const std::int64_t none : {0, 1 << 15})
+    EXPECT_THAT(text(none), testing::AllOf(HasSubstr("--bf16"), Not(HasSubstr("--window-size"))));
+  EXPECT_THAT(notes(ExportTarget::megatron, 4096), Not(is_told));
+  EXPECT_THAT(notes(ExportTarget::internevo, 4096), is_told);
+  EXPECT_THAT(notes(ExportTarget::internevo, 0), Not(is_told));
+  plan.grid.head = 8;
+  EXPECT_THAT(text(4096), HasSubstr("--window-size 4095,0\n"));
+  plan.grid = {1, 8, 8};
+  EXPECT_THAT(text(4096),
+              testing::AllOf(HasSubstr("--cp-comm-type p2p\n"), Not(HasSubstr("--window-size"))));
+  EXPECT_THAT(notes(ExportTarget::megatron, 4096), is_told);
+}
+
 TEST(PlanExport, SaysTheStageOfZeroToDeepSpeed) {
   const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, 16);
   TransformerPlan plan;

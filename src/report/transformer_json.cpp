@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/transformer_json.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -88,6 +91,8 @@ nlohmann::ordered_json alternatives_json(
 nlohmann::ordered_json sizes_json(const TransformerView& view) {
   constexpr double kMillion = 1e6;
   auto list = nlohmann::ordered_json::array();
+  plan::TransformerRequest whole_nodes = view.request;  // on_gpus takes the parts of one
+  whole_nodes.task.fabric.gpus_per_node = view.gpus_per_node;
   for (const plan::PlannedSize& size : view.sizes) {
     nlohmann::ordered_json entry{{"gpus", size.gpus}};
     if (size.best) {
@@ -98,6 +103,8 @@ nlohmann::ordered_json sizes_json(const TransformerView& view) {
         entry["cost_per_million_iterations"] =
             thousandths(kMillion * view.cost(seconds, size.gpus));
       entry["plan"] = degrees_json(size.best->plan);
+    } else {
+      entry["reason"] = why_no_plan_on(whole_nodes, size);
     }
     list.push_back(std::move(entry));
   }
@@ -105,6 +112,21 @@ nlohmann::ordered_json sizes_json(const TransformerView& view) {
 }
 
 }  // namespace
+
+std::string why_no_plan_on(const plan::TransformerRequest& request, const plan::PlannedSize& size) {
+  if (size.least_memory > 0)
+    return fmt::format("too little memory: the smallest plan needs {:.0f} GiB on each GPU",
+                       std::ceil(size.least_memory / kMiBytes / 1024));
+  plan::TransformerRequest unpinned = plan::on_gpus(request, size.gpus);
+  const bool has_pins = !plan::pin_texts(request.pins).empty();
+  unpinned.pins = {};
+  if (has_pins && !plan::structures(unpinned).empty())
+    return fmt::format("no plan with --pin {}", fmt::join(plan::pin_texts(request.pins), ","));
+  const auto batch = plan::dividable_batch(unpinned);
+  const std::string other = batch ? fmt::format(", but {} can", *batch) : "";
+  return fmt::format("batch {} cannot be divided among {} GPUs{}", request.task.batch, size.gpus,
+                     other);
+}
 
 nlohmann::ordered_json transformer_plan_json(const predict::TransformerTask& task,
                                              const predict::TransformerPlan& plan) {

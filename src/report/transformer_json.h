@@ -32,6 +32,8 @@ struct TransformerView {
   int nodes() const { return (request.gpus + gpus_per_node - 1) / gpus_per_node; }
 };
 
+// Why there is no plan on so many GPUs. Requires: the size has none.
+std::string why_no_plan_on(const plan::TransformerRequest& request, const plan::PlannedSize& size);
 // weir's own plan file: the degrees, the model and the batch they are for.
 nlohmann::ordered_json transformer_plan_json(const predict::TransformerTask& task,
                                              const predict::TransformerPlan& plan);
