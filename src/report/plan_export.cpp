@@ -496,8 +496,10 @@ std::string internevo_text(const ExportedPlan& exported) {
   const TransformerModel& model = exported.task.model;
   const bool is_bf16 = has_bf16(exported.task.gpu);
   std::string text = fmt::format("SEQ_LEN = {}\n", exported.task.sequence);
-  text += fmt::format("data = dict(seq_len=SEQ_LEN, micro_num={}, micro_bsz={})\n",
-                      plan.micro_count, plan.micro_batch);
+  // InternEvo packs samples only beside flash attention.
+  text +=
+      fmt::format("data = dict(seq_len=SEQ_LEN, micro_num={}, micro_bsz={}{})\n", plan.micro_count,
+                  plan.micro_batch, is_bf16 ? "" : ", use_packed_dataset=False");
   text += fmt::format(
       "model = dict(num_layers={}, hidden_size={}, num_attention_heads={}, "
       "num_kv_attention_heads={}, "

@@ -384,9 +384,10 @@ TEST(PlanExport, TrainsInFloat16WhereTheGpuHasNothingElse) {
     EXPECT_THAT(exported_on(gpu, ExportTarget::megatron, plan),
                 testing::AllOf(HasSubstr("--fp16\n"), Not(HasSubstr("bf16")),
                                Not(HasSubstr("--use-flash-attn"))));
-    EXPECT_THAT(exported_on(gpu, ExportTarget::internevo, plan),
-                testing::AllOf(HasSubstr("dtype=\"torch.float16\""),
-                               HasSubstr("use_flash_attn=False"), Not(HasSubstr("bfloat16"))));
+    EXPECT_THAT(
+        exported_on(gpu, ExportTarget::internevo, plan),
+        testing::AllOf(HasSubstr("dtype=\"torch.float16\""), HasSubstr("use_flash_attn=False"),
+                       HasSubstr("use_packed_dataset=False"), Not(HasSubstr("bfloat16"))));
     EXPECT_THAT(exported_on(gpu, ExportTarget::torchtitan, plan),
                 HasSubstr(std::string{"training in float16, and "} + gpu + " has no bfloat16"));
   }

@@ -20,8 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 GRAMMAR = json.loads((HERE / "grammar.json").read_text())
 MODELS = HERE.parent.parent / "examples/models"
 
-# Model, nodes, batch, sequence, pins: whole nodes, long sequences, pipelines, everything recomputed; sequences and
-# batches that some trainer refuses to cut as the plan does.
+# Model, nodes, batch, sequence, pins, GPU: whole nodes, long sequences, pipelines, everything recomputed; sequences and
+# batches that some trainer refuses to cut as the plan does; GPUs without bf16.
 REQUESTS = [
     ("llama2-7b.json", 2, 64, 4096, ""),
     ("llama2-7b.json", 8, 8, 131072, ""),
@@ -39,6 +39,9 @@ REQUESTS = [
     ("llama2-7b.json", 1, 8, 1000, "hp=8,cp=1"),
     ("llama2-7b.json", 1, 8, 1000, "mode=msp,tp=8"),
     ("llama2-7b.json", 1, 2, 4096, "pp=4"),
+    ("llama2-7b.json", 2, 64, 4096, "", "V100-32G"),
+    ("llama2-7b.json", 2, 64, 4096, "mode=mtp,tp=8", "V100-32G"),
+    ("gpt2-small.json", 1, 64, 1024, "", "V100-16G"),
 ]
 
 
@@ -122,7 +125,11 @@ def check_megatron_model(degrees, model):
 
 def check_megatron_rules(degrees, notes):
     """What Megatron-LM's training script asserts of its arguments and its environment, and what the plan counted."""
-    if not degrees.get("grad_reduce_in_bf16"):
+    if degrees.get("fp16", False) == degrees.get("bf16", False):
+        fail(f"one of fp16 and bf16: {degrees}")
+    if degrees.get("fp16") and (degrees.get("use_flash_attn") or degrees.get("grad_reduce_in_bf16")):
+        fail(f"a GPU without bf16 has no flash attention either: {degrees}")
+    if degrees.get("bf16") and not degrees.get("grad_reduce_in_bf16"):
         fail(f"gradients would be kept and reduced in float32: {degrees}")
     is_fsdp = degrees.get("use_megatron_fsdp", False)
     if is_fsdp != (degrees.get("ckpt_format") == "fsdp_dtensor"):
@@ -140,7 +147,7 @@ def check_deepspeed(text, gpus, batch, model, notes):
         fail(f"nobody says how to recompute: {notes}")
     is_split = config.get("sequence_parallel_size", 1) > 1
     if is_split != ("splits no sequence" in notes) or is_split != (
-            config.get("seq_parallel_communication_data_type") == "bf16"):
+            config.get("seq_parallel_communication_data_type") == ("fp16" if "fp16" in config else "bf16")):
         fail(f"nobody says how to split sequences: {config} {notes}")
     known = set(GRAMMAR["deepspeed"]["keys"]) | set(GRAMMAR["deepspeed"]["sections"])
     for key, value in config.items():
@@ -274,11 +281,13 @@ def main():
     written = refused = 0
     seen = dict.fromkeys(CHECKS, 0)
     exports = []
-    for (model, nodes, batch, sequence, pins), target in itertools.product(REQUESTS, CHECKS):
+    for (model, nodes, batch, sequence, pins, *gpu), target in itertools.product(REQUESTS, CHECKS):
         command = [weir, "plan", "--model-config", MODELS / model, "--nodes", str(nodes), "--batch", str(batch),
                    "--sequence", str(sequence), "--export", target]
         if pins:
             command += ["--pin", pins]
+        if gpu:
+            command += ["--gpu", *gpu]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if ran.returncode == 0:
             CHECKS[target](ran.stdout, nodes * 8, batch, model, ran.stderr)
