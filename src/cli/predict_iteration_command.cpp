@@ -142,6 +142,42 @@ std::string iteration_text(const IterationRequest& request, const std::string& d
   return text + stand_ins_text(iteration);
 }
 
+// What somebody should know before believing it.
+std::vector<std::string> iteration_notes(const IterationRequest& request, const KernelModel& model,
+                                         const DeviceSpec& device,
+                                         const predict::IterationPrediction& iteration) {
+  std::vector<std::string> notes = request.network.notes;
+  if (model.host.probe_microseconds == 0)
+    notes.push_back(fmt::format(
+        "the model has seen no whole iterations, so the CPU's launches are not counted{}; small "
+        "batches take longer",
+        request.probe > 0 ? ", whatever --step-probe says" : ""));
+  if (device.name != model.device.name)
+    notes.push_back(fmt::format(
+        "{} was not measured: times are scaled from {} by bandwidth and rates of arithmetic",
+        device.name, model.device.name));
+  if (!device.flops.contains("bf16"))
+    notes.push_back(fmt::format(
+        "{} has no bf16 arithmetic that is known: products take as long as in float32; fp16, "
+        "which is not predicted, would be faster where the GPU has tensor cores",
+        device.name));
+  const double state_gb = kStateBytes * static_cast<double>(request.network.ops.parameters) / 1e9;
+  if (state_gb > kNoteStateGb)
+    notes.push_back(fmt::format(
+        "weights, gradients and Adam's state take {:.0f} GB, activations come on top: whether "
+        "that fits is not looked at here; `weir plan` does",
+        state_gb));
+  if (iteration.extrapolated_seconds > kNoteShare * iteration.gpu_seconds)
+    notes.push_back(fmt::format("{:.0f} % of the GPU's time is of calls beyond what was measured",
+                                100 * iteration.extrapolated_seconds / iteration.gpu_seconds));
+  const double taken_for_others = seconds_of(stand_ins(iteration));
+  if (taken_for_others > kNoteShare * iteration.gpu_seconds)
+    notes.push_back(
+        fmt::format("{:.0f} % of the GPU's time is of operators without times of their own",
+                    100 * taken_for_others / iteration.gpu_seconds));
+  return notes;
+}
+
 nlohmann::ordered_json iteration_json(const IterationRequest& request, const std::string& device,
                                       bool is_scaled,
                                       const predict::IterationPrediction& iteration) {
@@ -174,7 +210,6 @@ nlohmann::ordered_json iteration_json(const IterationRequest& request, const std
                                    {"extrapolated", op.is_extrapolated}});
   }
   if (request.network.sequence > 0) document["sequence"] = request.network.sequence;
-  document["notes"] = request.network.notes;
   document["stand_ins"] = nlohmann::ordered_json::array();
   for (const StandIn& one : stand_ins(iteration))
     document["stand_ins"].push_back(
@@ -254,43 +289,17 @@ Result<void> predict_iteration_command(const OptionValues& options, Console& con
   auto iteration = predict::predict_iteration(predictor, request.network.ops, request.probe);
   const bool is_scaled = device->name != model->device.name;
   if (is_scaled) scale_to(model->device, *device, iteration);
+  const auto notes = iteration_notes(request, *model, *device, iteration);
   if (options.flag("json")) {
-    const auto json = formats::json_text(
-        iteration_json(request, device->name, is_scaled, iteration), formats::JsonLayout::compact);
+    auto document = iteration_json(request, device->name, is_scaled, iteration);
+    document["notes"] = notes;
+    const auto json = formats::json_text(document, formats::JsonLayout::compact);
     if (!json) return tl::unexpected(json.error());
     console.out << *json << "\n";
   } else {
     console.out << iteration_text(request, device->name, is_scaled, iteration);
   }
-  for (const std::string& note : request.network.notes) console.err << "note: " << note << "\n";
-  if (model->host.probe_microseconds == 0)
-    console.err << "note: the model has seen no whole iterations, so the CPU's launches are not "
-                   "counted; small batches "
-                   "take longer\n";
-  if (is_scaled)
-    console.err << "note: " << device->name << " was not measured: times are scaled from "
-                << model->device.name << " by bandwidth and rates of arithmetic\n";
-  if (!device->flops.contains("bf16"))
-    console.err
-        << "note: " << device->name
-        << " has no bf16 arithmetic that is known: products take as long as in float32; fp16, "
-           "which is not predicted, would be faster where the GPU has tensor cores\n";
-  const double state_gb = kStateBytes * static_cast<double>(request.network.ops.parameters) / 1e9;
-  if (state_gb > kNoteStateGb)
-    console.err << fmt::format(
-        "note: weights, gradients and Adam's state take {:.0f} GB, activations come on top: "
-        "whether "
-        "that fits is not looked at here; `weir plan` does\n",
-        state_gb);
-  if (iteration.extrapolated_seconds > kNoteShare * iteration.gpu_seconds)
-    console.err << fmt::format(
-        "note: {:.0f} % of the GPU's time is of calls beyond what was measured\n",
-        100 * iteration.extrapolated_seconds / iteration.gpu_seconds);
-  const double taken_for_others = seconds_of(stand_ins(iteration));
-  if (taken_for_others > kNoteShare * iteration.gpu_seconds)
-    console.err << fmt::format(
-        "note: {:.0f} % of the GPU's time is of operators without times of their own\n",
-        100 * taken_for_others / iteration.gpu_seconds);
+  for (const std::string& note : notes) console.err << "note: " << note << "\n";
   return {};
 }
 

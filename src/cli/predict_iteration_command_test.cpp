@@ -130,6 +130,16 @@ TEST_F(PredictIteration, AnotherGpuIsScaledAndSaysSo) {
 }
 
 // An L4 has a sixteenth of the bandwidth. A kernel that is hardly more than its launch does not notice.
+TEST_F(PredictIteration, JsonHasTheNotesThatPeopleAreTold) {
+  const Ran ran =
+      predict({"--model", "vgg11", "--batch", "4", "--gpu", "v100", "--step-probe", "5", "--json"});
+  const IterationJson json = IterationJson::parse(ran.out);
+  std::string told;
+  for (const auto& note : json["notes"]) told += "note: " + note.get<std::string>() + "\n";
+  EXPECT_EQ(told, ran.err);
+  EXPECT_THAT(told, AllOf(HasSubstr("times are scaled"), HasSubstr("no bf16 arithmetic")));
+}
+
 TEST_F(PredictIteration, LaunchesTakeAsLongOnAnotherGpu) {
   const auto calls_of = [](const std::string& gpu) {
     const Ran ran =

@@ -121,12 +121,12 @@ std::optional<Convolution> convolution_of(const TracedCall& call, const TracedTe
     conv.layout = "nhwc";
   const auto stride = call.numbers("stride"), pad = call.numbers("padding");
   const auto dilation = call.numbers("dilation");
-  const auto is_one_number = [](const std::vector<std::int64_t>& numbers) {
-    return !numbers.empty() && are_equal(numbers) && numbers.front() >= 0;
+  const auto is_one_number = [](const std::vector<std::int64_t>& numbers, std::int64_t least) {
+    return !numbers.empty() && are_equal(numbers) && numbers.front() >= least;
   };
   conv.is_square = input.shape.size() == 4 && conv.groups == 1 &&
                    input.shape[2] == input.shape[3] && weight.shape[2] == weight.shape[3] &&
-                   is_one_number(stride) && is_one_number(pad) &&
+                   is_one_number(stride, 1) && is_one_number(pad, 0) &&
                    (dilation.empty() || (are_equal(dilation) && dilation[0] == 1));
   if (conv.is_square)
     conv.sizes = {conv.batch,     conv.in,        conv.out,   weight.shape[2],
