@@ -239,8 +239,13 @@ TEST(TransformerSpace, HasBothPlacementsWhereTheyDiffer) {
 }
 
 TEST(TransformerSpace, KeepsTensorGroupsOnANode) {
-  TransformerRequest request = llama_request(4096, 24, 48);
-  request.task.model.heads = request.task.model.kv_heads = 48;
+  TransformerRequest request = llama_request(6144, 48, 48);
+  request.gpus = 24;
+  TransformerModel& model = request.task.model;
+  model.heads = model.kv_heads = 48;
+  model.hidden = 6144;
+  model.ffn = 24576;
+  model.vocab = 30720;
   std::set<int> degrees;
   for (const TransformerPlan& plan : structures(request))
     if (plan.mode != predict::ParallelMode::isp) degrees.insert(plan.split());
