@@ -91,6 +91,20 @@ TEST(HabitatFactor, IsOneToItselfAndFollowsBandwidthForCopies) {
   EXPECT_NEAR(habitat_factor(copy, h200, a100, 1000), 4800.0 / 1555, 0.02);
 }
 
+// Its scores stay on the GPU's SMs: what counts is arithmetic.
+TEST(HabitatFactor, FusedAttentionIsScaledByArithmetic) {
+  const DeviceSpec h200 = *find_device("h200");
+  DeviceSpec slow_memory = h200;
+  slow_memory.bytes_per_second /= 4;
+  const auto factor = [&](const char* variant) {
+    return habitat_factor(
+        {KernelFamily::attention, "sdpa", "bf16", variant, {8, 16, 16, 8192, 8192, 64, 1}}, h200,
+        slow_memory, 10000);
+  };
+  EXPECT_LT(factor("fwd/cudnn"), 1.5);
+  EXPECT_GT(factor("fwd/math"), 2);
+}
+
 TEST(ScaledSeconds, ALaunchTakesAsLongOnEveryGpu) {
   const DeviceSpec h200 = *find_device("h200");
   const DeviceSpec l4 = *find_device("l4");

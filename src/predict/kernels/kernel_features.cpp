@@ -43,12 +43,6 @@ double ridge_of(const KernelModel& model, const std::string& dtype) {
   return flops / model.roofline_bytes_per_second;
 }
 
-// The bytes that limit a call: only attention that is not fused writes its scores.
-double limiting_bytes(const KernelCall& call, const KernelWork& work) {
-  const bool is_fused = call.family == KernelFamily::attention && !call.variant.ends_with("/math");
-  return is_fused ? work.bytes : work.all_bytes();
-}
-
 }  // namespace
 
 double roofline_flops_of(const KernelModel& model, const std::string& dtype) {

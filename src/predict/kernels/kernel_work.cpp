@@ -182,4 +182,9 @@ KernelWork kernel_work(const KernelCall& call) {
   return rows_work(call);
 }
 
+double limiting_bytes(const KernelCall& call, const KernelWork& work) {
+  const bool is_fused = call.family == KernelFamily::attention && !call.variant.ends_with("/math");
+  return is_fused ? work.bytes : work.all_bytes();
+}
+
 }  // namespace weir::predict

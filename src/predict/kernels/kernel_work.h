@@ -24,6 +24,9 @@ struct KernelWork {
 
 KernelWork kernel_work(const KernelCall& call);
 
+// The bytes that a call moves: only attention that is not fused writes its scores.
+double limiting_bytes(const KernelCall& call, const KernelWork& work);
+
 double element_bytes(const std::string& dtype);
 
 // The part of `variant` that says which pass it is: "fwd", "bwd", "dgrad", "wgrad"; empty without one.

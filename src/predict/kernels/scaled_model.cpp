@@ -24,11 +24,12 @@ double habitat_factor(const KernelCall& call, const DeviceSpec& from, const Devi
   const double before = arithmetic_rate(from, call.dtype);
   const double after = arithmetic_rate(to, call.dtype);
   const double ridge = after / to.bytes_per_second;
-  const double intensity = work.flops / std::max(1.0, work.all_bytes());
+  const double bytes = limiting_bytes(call, work);
+  const double intensity = work.flops / std::max(1.0, bytes);
   double memory = 1;  // share of the time that waits for memory
   if (work.flops <= 0)
     memory = 1;
-  else if (work.all_bytes() <= 0)
+  else if (bytes <= 0)
     memory = 0;
   else if (ridge > 0)
     memory = intensity <= ridge ? 1 - 0.5 * intensity / ridge : 0.5 * ridge / intensity;
