@@ -35,11 +35,12 @@ class Request:
     device: str = "cuda"
     families: tuple = ()
     dry: bool = False
+    seed: int = shapes.SEED
     only: str = ""
 
 
 def wanted_cases(request):
-    cases = shapes.dry_cases() if request.dry else shapes.all_cases()
+    cases = shapes.dry_cases() if request.dry else shapes.all_cases(seed=request.seed)
     return [case for case in cases if not request.families or case.family in request.families]
 
 
@@ -134,6 +135,8 @@ def parse(arguments):
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where the tables are, or will be")
     parser.add_argument("--seconds", type=float, default=420.0, help="stop after so many seconds (default 420)")
     parser.add_argument("--families", default="", help=f"some of {','.join(shapes.COUNTS)}, with commas (default all; bmm is in gemm)")
+    parser.add_argument("--seed", type=int, default=shapes.SEED, metavar="N",
+                        help=f"draw other shapes (default {shapes.SEED}): to check a model on shapes that nothing was fitted to")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--dry", action="store_true", help="one small case of each kind")
     given = parser.parse_args(arguments)
@@ -145,7 +148,7 @@ def parse(arguments):
         parser.error(f"--seconds is {given.seconds:g}, expected more than 0")
     if given.device == "cpu" and not given.dry:
         parser.error("--device cpu is for --dry only: the times would mean nothing")
-    return Request(given.out, given.seconds, given.device, families, given.dry)
+    return Request(given.out, given.seconds, given.device, families, given.dry, given.seed)
 
 
 def main():

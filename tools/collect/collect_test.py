@@ -69,6 +69,11 @@ class ShapesTest(unittest.TestCase):
         keys = [case.key() for case in shapes.all_cases(FEW)]
         self.assertEqual(len(keys), len(set(keys)))
 
+    def test_another_seed_draws_other_cases(self):
+        drawn, again = ({case.key() for case in shapes.all_cases(FEW, seed)} for seed in (shapes.SEED, 15))
+        self.assertEqual(len(drawn), len(again))
+        self.assertLess(len(drawn & again), len(drawn) / 2)
+
     def test_all_counts_are_met(self):
         families = [case.family for case in shapes.all_cases(FEW)]
         self.assertEqual(families.count("gemm"), FEW["gemm"] + FEW["bmm"])
@@ -434,6 +439,18 @@ class DryRunTest(unittest.TestCase):
             training.step()
             moved = [not torch.equal(a, b) for a, b in zip(before, training.module.parameters())]
             self.assertTrue(all(moved), name)
+
+
+class PlansTest(unittest.TestCase):
+    def setUp(self):
+        import trace_model
+        self.plans_of = trace_model.plans_of
+
+    def test_networks_have_their_own_batches_unless_others_are_given(self):
+        self.assertEqual(self.plans_of(["vgg16"]), {"vgg16": models.PLANS["vgg16"]})
+        other = self.plans_of(["vgg16", "resnet50"], batches=[5, 7])
+        self.assertEqual([plan.batches for plan in other.values()], [(5, 7), (5, 7)])
+        self.assertEqual(other["vgg16"].sizes, models.PLANS["vgg16"].sizes)
 
 
 class OperatorNamesTest(unittest.TestCase):

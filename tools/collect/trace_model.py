@@ -23,12 +23,12 @@ loss. --model may also be one of the networks here: resnet50. With --time, where
 the prediction is off.
 """
 import argparse
+import dataclasses
 import functools
 import gc
 import statistics
 import sys
 import time
-from dataclasses import dataclass
 
 import cpu_probe
 import gpu_state
@@ -106,7 +106,7 @@ def warm_up(training):
     return (time.perf_counter() - start) / count
 
 
-@dataclass
+@dataclasses.dataclass
 class Loop:
     """Iterations back to back, in turns with a look at how fast the CPU is."""
     ms: list
@@ -214,10 +214,15 @@ def list_kernels(name, batch, training, torch, out, names, ops):
     return sum(kernel.duration_us for kernel in kernels) / 1e3
 
 
-def for_each(names, dry, torch, device, wanted, visit):
+def plans_of(names, dry=False, batches=()):
+    """The networks of these names; batches in place of their own."""
+    plans = {name: models.shrunk(models.PLANS[name]) if dry else models.PLANS[name] for name in names}
+    return {name: dataclasses.replace(plan, batches=tuple(batches)) if batches else plan for name, plan in plans.items()}
+
+
+def for_each(plans, torch, device, wanted, visit):
     """visit(name, batch, training) for every network and batch that is wanted."""
-    for name in names:
-        plan = models.shrunk(models.PLANS[name]) if dry else models.PLANS[name]
+    for name, plan in plans.items():
         batches = [batch for batch in plan.batches if wanted(name, batch)]
         training = Training(plan, torch, device) if batches else None
         for batch in batches:
@@ -232,7 +237,7 @@ def for_each(names, dry, torch, device, wanted, visit):
             torch.cuda.reset_peak_memory_stats()
 
 
-def trace(folder, names, parts, torch, device, dry, say=print):
+def trace(folder, plans, parts, torch, device, say=print):
     tables = table.Tables(folder)
     state = gpu_state.open_state(device)
     if "times" in parts:
@@ -245,7 +250,7 @@ def trace(folder, names, parts, torch, device, dry, say=print):
             say(f"{name} batch {batch}: {row['iteration_ms']:.2f} ms, CPU {row['cpu_ms']:.2f} ms")
 
         for number in range(ROUNDS):
-            for_each(names, dry, torch, device, lambda name, batch: (name, batch, number) not in done, functools.partial(time_it, number))
+            for_each(plans, torch, device, lambda name, batch: (name, batch, number) not in done, functools.partial(time_it, number))
     if "kernels" in parts:
         out, ops = table.AppendedTable(tables.path("iteration_kernels"), KERNELS), OpNumbers(tables.path("iteration_ops"))
         listed = {(row["model"], int(row["batch"])) for row in out.rows_before}
@@ -253,7 +258,7 @@ def trace(folder, names, parts, torch, device, dry, say=print):
         def list_it(name, batch, training):
             say(f"{name} batch {batch}: {list_kernels(name, batch, training, torch, out, tables.names, ops):.2f} ms of kernels")
 
-        for_each(names, dry, torch, device, lambda name, batch: (name, batch) not in listed, list_it)
+        for_each(plans, torch, device, lambda name, batch: (name, batch) not in listed, list_it)
 
 
 def write_operators(given, torch):
@@ -285,6 +290,8 @@ def main():
     parser.add_argument("--channels-first", action="store_true", help="with --model: images in PyTorch's own layout, not channels last")
     parser.add_argument("--time", action="store_true", help="with --model: also run it on the GPU and tell how long an iteration takes")
     parser.add_argument("--models", default=",".join(models.PLANS), help="some of " + ",".join(models.PLANS))
+    parser.add_argument("--batches", default="", metavar="N,N",
+                        help="these batches in place of each network's own: what nothing was fitted to")
     parser.add_argument("--parts", default="times,kernels", help="times, kernels or both (default)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--dry", action="store_true", help="small networks")
@@ -307,8 +314,11 @@ def main():
         parser.error(f"--parts is \"{given.parts}\", expected times, kernels or times,kernels")
     if given.device == "cpu" and not given.dry:
         parser.error("--device cpu is for --dry only: the times would mean nothing")
+    batches = [part for part in given.batches.split(",") if part]
+    if any(not part.isdecimal() or int(part) < 1 for part in batches):
+        parser.error(f"--batches is \"{given.batches}\", expected numbers of samples, 1 or more, with commas")
     torch = needs.pytorch("trace_model", gpu=given.device == "cuda")
-    trace(given.out, names, parts, torch, given.device, given.dry)
+    trace(given.out, plans_of(names, given.dry, [int(part) for part in batches]), parts, torch, given.device)
     return 0
 
 
