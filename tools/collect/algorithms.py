@@ -184,9 +184,7 @@ def measure(folder, seconds, torch, say=print):
                 raise
             tables.skip(key, 0, error)
             continue
-        for row in rows:
-            out.add(row)
-        tables.skip(key, 0, f"{len(rows)} algorithms")
+        tables.add_together((out, rows), done=(key, 0, f"{len(rows)} algorithms"))
         count += 1
     say(f"algorithms: {count} convolutions, {time.monotonic() - started:.0f} s")
 

@@ -13,11 +13,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
+import algorithms
 import collect
 import kernels
 import models
@@ -167,6 +170,47 @@ class TableTest(unittest.TestCase):
         self.assertEqual(table.Tables(self._folder.name).done, {("gemm/mm/bf16/M=1", 0)})
         self.assertIn("broke off", self.read(os.path.join(self._folder.name, "done.csv"))[0]["error"])
 
+    def test_a_run_that_broke_off_between_two_cases_hides_none(self):
+        with open(os.path.join(self._folder.name, "attempt.txt"), "w"):
+            pass  # its name was not written yet
+        self.assertEqual(table.Tables(self._folder.name).done, set())
+
+    def test_rows_that_belong_together_are_all_there_or_none(self):
+        class Cut(Exception):
+            pass
+
+        def cut_off(rows):
+            with open(os.path.join(self._folder.name, "second.csv"), "a") as file:
+                file.write("3\n")  # of 3 and 4
+            raise Cut
+
+        def opened():
+            tables = table.Tables(self._folder.name)
+            return tables, *(table.AppendedTable(tables.path(name), ["a"]) for name in ("first", "second"))
+
+        tables, first, second = opened()
+        tables.add_together((first, [{"a": 1}]), (second, [{"a": 1}, {"a": 2}]), done=("one", 0, ""))
+        tables.begin("two", 0)
+        second.add_all = cut_off
+        with self.assertRaises(Cut):
+            tables.add_together((first, [{"a": 2}]), (second, [{"a": 3}, {"a": 4}]), done=("two", 0, ""))
+        tables, first, second = opened()
+        self.assertEqual((first.rows_before, second.rows_before), ([{"a": "1"}], [{"a": "1"}, {"a": "2"}]))
+        self.assertEqual(tables.done, {("one", 0)})  # and "two" is tried again
+        tables.add_together((first, [{"a": 2}]), (second, [{"a": 3}, {"a": 4}]), done=("two", 0, ""))
+        tables, first, second = opened()
+        self.assertEqual((len(first.rows_before), len(second.rows_before)), (2, 4))
+        self.assertEqual(tables.done, {("one", 0), ("two", 0)})
+
+    def test_a_case_that_is_done_did_not_break_the_run(self):
+        tables = table.Tables(self._folder.name)
+        tables.begin("one", 0)
+        with mock.patch.object(tables, "_forget_attempt", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            tables.add_together(done=("one", 0, "3 algorithms"))
+        self.assertEqual(table.Tables(self._folder.name).done, {("one", 0)})
+        self.assertEqual(os.listdir(self._folder.name).count("attempt.txt"), 0)
+        self.assertEqual([row["error"] for row in self.read(os.path.join(self._folder.name, "done.csv"))], ["3 algorithms"])
+
 
 class PackTest(unittest.TestCase):
     def test_rows_in_any_order_give_the_same_bytes(self):
@@ -296,16 +340,85 @@ class OverlapTest(unittest.TestCase):
                 self.was_queued = turn % 2 == 0
                 return 10.0 + turn + self.blocks, 9.0
 
-        class Rows(list):
-            add = list.append
-
-        steps, buckets, backward = Rows(), Rows(), Backward()
-        overlap.measure_steps(steps, buckets, (2, 4), (50.0,), "m", 1, backward)
+        tables, backward = mock.Mock(), Backward()
+        overlap.measure_steps(tables, "steps", "buckets", (2, 4), (50.0,), "m", 1, backward)
+        ((to_steps, steps), (to_buckets, buckets)), = [call.args for call in tables.add_together.call_args_list]
+        self.assertEqual((to_steps, to_buckets), ("steps", "buckets"))
         self.assertEqual(backward.seen[:5], [(0, 0.0), (2, 50.0), (4, 50.0), (0, 0.0), (0, 0.0)])
         self.assertEqual(len(steps), 4)
         # The first turn does not count: 2 to 16, of which 9 is in the middle.
         self.assertEqual([(row["ctas"], row["step_ms"], row["queued"]) for row in steps[1:3]], [(2, 21.0, 8), (4, 23.0, 8)])
         self.assertEqual([row["ready_ms"] for row in buckets[1:3]], [9.0, 9.0])
+
+
+class ResumeTest(unittest.TestCase):
+    """Commands that are stopped in the middle of something, and run again."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = self._folder.name
+
+    def rows(self, name):
+        with open(os.path.join(self.folder, name + ".csv"), newline="") as file:
+            return list(csv.DictReader(file))
+
+    def measure_curves(self, stop_at=None):
+        """Of two kernels at six settings each; stopped at one of the twelve."""
+        settings = iter(range(100))
+
+        def beside(*_):
+            if next(settings) == stop_at:
+                raise KeyboardInterrupt
+            return 0.5, 20.0, 3
+
+        class Timer:
+            stream = pools = None
+            time = staticmethod(lambda make_call: timing.Timing(1e-4, 0.0, 1, 1, [kernels.Launch("k", (1, 1, 1), (32, 1, 1))]))
+            capture = staticmethod(lambda calls: None)
+            replay = staticmethod(lambda graph, count, flush: ([6e-4] * count, None, None))
+
+        torch = types.SimpleNamespace(cuda=types.SimpleNamespace(stream=lambda stream: contextlib.nullcontext()))
+        tables = table.Tables(self.folder)
+        out = table.AppendedTable(tables.path("overlap_curves"), overlap.CURVES)
+        with mock.patch.object(overlap, "beside", beside), mock.patch.object(overlap.ops, "call_maker", lambda *_: lambda: None):
+            overlap.measure_curves(None, torch, Timer, tables, out, (1, 2, 4), (25.0, 50.0), ("add", "cast"))
+
+    def test_a_kernel_that_was_stopped_at_is_measured_again_at_all_settings(self):
+        for stop_at in (2, 10):  # in the first kernel, then in the second
+            with self.assertRaises(KeyboardInterrupt):
+                self.measure_curves(stop_at)
+        self.measure_curves()
+        self.measure_curves(stop_at=0)  # nothing is left
+        wanted = [(name, str(ctas), rate) for name in ("add", "cast") for ctas in (1, 2, 4) for rate in ("25", "50")]
+        self.assertEqual([(row["kernel"], row["ctas"], row["target_gbps"]) for row in self.rows("overlap_curves")], wanted)
+
+    def time_algorithms(self, cases, stop_at=None):
+        """Of three algorithms each; stopped while one of them is written."""
+        class Stops:
+            def __str__(self):
+                raise KeyboardInterrupt
+
+        def rows_of(case, *_):
+            return [{"B": case["B"], "algorithm": Stops() if (case["B"], name) == stop_at else name} for name in ("gemm", "fft", "torch")]
+
+        with contextlib.ExitStack() as fakes:
+            for owner, name, fake in ((algorithms, "Cudnn", mock.Mock()), (algorithms, "rows_of", rows_of),
+                                      (timing, "CudaTimer", mock.Mock()), (algorithms.gpu_state, "open_state", mock.Mock()),
+                                      (shapes, "algorithm_cases", lambda: cases)):
+                fakes.enter_context(mock.patch.object(owner, name, fake))
+            algorithms.measure(self.folder, 60, mock.Mock(), say=lambda _: None)
+
+    def test_a_convolution_has_all_its_algorithms_or_none(self):
+        cases = [conv(B=b) for b in (2, 4, 8)]
+        with self.assertRaises(KeyboardInterrupt):
+            self.time_algorithms(cases, stop_at=(4, "torch"))
+        self.time_algorithms(cases)
+        self.time_algorithms(cases)
+        done = {row["key"] for row in self.rows("done") if row["error"] == "3 algorithms"}
+        wanted = [(str(case["B"]), name) for case in cases if "algorithms " + case.key() in done for name in ("gemm", "fft", "torch")]
+        self.assertEqual([(row["B"], row["algorithm"]) for row in self.rows("conv_algorithms")], wanted)
+        self.assertEqual({row["B"] for row in self.rows("conv_algorithms")}, {"2", "4", "8"})
 
 
 class CommandTest(unittest.TestCase):

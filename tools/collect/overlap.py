@@ -156,7 +156,9 @@ class Collective:
         return self._notes[0].view(self._torch.int32).cpu().tolist()[:blocks]  # the kernel writes 32 bits each
 
 
-def measure_copy(collective, torch, out):
+def measure_copy(collective, torch):
+    """Rows of COPY."""
+    rows = []
     for blocks in CTAS:
         for rate in STEP_RATES + (UNPACED,):
             for nbytes in (1 << 20, 4 << 20, 16 << 20, 46 << 20):
@@ -169,8 +171,9 @@ def measure_copy(collective, torch, out):
                     torch.cuda.synchronize()
                     times.append(start.elapsed_time(end))
                 gbps, sms = collective.result(blocks)
-                out.add({"ctas": blocks, "target_gbps": rate, "bytes": nbytes, "ms": statistics.median(times[1:]), "gbps": gbps,
-                         "distinct_sms": sms})
+                rows.append({"ctas": blocks, "target_gbps": rate, "bytes": nbytes, "ms": statistics.median(times[1:]), "gbps": gbps,
+                             "distinct_sms": sms})
+    return rows
 
 
 # ---- clusters beside it ----
@@ -206,12 +209,15 @@ def cluster_places(collective, torch, stream, sms, size, blocks, first):
     return running_at(spans, when) if when < over else 0
 
 
-def measure_clusters(collective, torch, out, ctas=CTAS):
+def measure_clusters(collective, torch, ctas=CTAS):
+    """Rows of CLUSTERS_COLUMNS."""
     sms, stream = torch.cuda.get_device_properties(0).multi_processor_count, torch.cuda.Stream()
+    rows = []
     for size in CLUSTERS:
         for blocks, first in [(0, FIRST[0])] + [(blocks, first) for first in FIRST for blocks in ctas]:
             places = [cluster_places(collective, torch, stream, sms, size, blocks, first) for _ in range(REPEATS + 1)][1:]
-            out.add({"cluster": size, "ctas": blocks, "first": first, "places": statistics.median_low(places)})
+            rows.append({"cluster": size, "ctas": blocks, "first": first, "places": statistics.median_low(places)})
+    return rows
 
 
 # ---- one kernel beside it ----
@@ -269,6 +275,7 @@ def beside(collective, torch, stream, graph, alone, blocks, rate, first=FIRST[0]
 
 
 def measure_curves(collective, torch, timer, tables, out, ctas=CTAS, rates=CURVE_RATES, wanted=()):
+    """The rows of a kernel are added together: one that is in the table is done."""
     done = {row["kernel"] for row in out.rows_before}
     stream = timer.stream
     for name, kind, case in compute_cases():
@@ -282,6 +289,7 @@ def measure_curves(collective, torch, timer, tables, out, ctas=CTAS, rates=CURVE
         with torch.cuda.stream(stream):
             graph = timer.capture([make_call() for _ in range(count)])
             alone = statistics.median(timer.replay(graph, 9, flush=False)[0])
+        rows = []
         for first in FIRST if is_clustered else FIRST[:1]:
             for blocks in ctas:
                 for rate in rates:
@@ -289,10 +297,12 @@ def measure_curves(collective, torch, timer, tables, out, ctas=CTAS, rates=CURVE
                     if result is None:
                         continue
                     part, gbps, covered = result
-                    out.add({"kernel": name, "class": kind, "case": case.key(), "ctas": blocks, "target_gbps": rate, "gbps": gbps,
-                             "alone_us": alone / count * 1e6, "beside_us": alone / count * 1e6 / part if part > 0 else None, "rate": part,
-                             "kernel_id": tables.names.id_of(launch.name), "occ": launch.occ, "cluster": launch.cluster,
-                             "runs": covered, "first": first} | dict(zip(("gx", "gy", "gz"), launch.grid)))
+                    rows.append({"kernel": name, "class": kind, "case": case.key(), "ctas": blocks, "target_gbps": rate, "gbps": gbps,
+                                 "alone_us": alone / count * 1e6, "beside_us": alone / count * 1e6 / part if part > 0 else None,
+                                 "rate": part, "kernel_id": tables.names.id_of(launch.name), "occ": launch.occ,
+                                 "cluster": launch.cluster, "runs": covered, "first": first}
+                                | dict(zip(("gx", "gy", "gz"), launch.grid)))
+        tables.add_together((out, rows))
 
 
 # ---- whole backward passes ----
@@ -401,7 +411,7 @@ def for_each_backward(collective, torch, plans, visit):
         torch.cuda.empty_cache()
 
 
-def measure_steps(steps_out, buckets_out, ctas, rates, name, batch, backward):
+def measure_steps(tables, steps_out, buckets_out, ctas, rates, name, batch, backward):
     """Every setting once, then all again: what drifts falls on all alike. Buckets are those of the run in the middle."""
     settings = [(0, 0.0)] + [(blocks, rate) for rate in rates for blocks in ctas] + [(0, 0.0)]
     runs = [[] for _ in settings]
@@ -411,27 +421,30 @@ def measure_steps(steps_out, buckets_out, ctas, rates, name, batch, backward):
             step, compute = backward.run()
             if turn:
                 found.append((step, compute, backward.was_queued, backward.times))
+    steps, buckets = [], []
     for (blocks, rate), found in zip(settings, runs):
         found.sort(key=lambda run: run[0])
         step, _, _, times = found[len(found) // 2]
-        steps_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "step_ms": step,
-                       "spread": (found[-1][0] - found[0][0]) / step, "compute_ms": statistics.median(run[1] for run in found),
-                       "copy_busy_ms": sum(end - begin for _, _, begin, end in times) if blocks else 0.0,
-                       "buckets": len(backward.buckets), "bytes": sum(bucket.nbytes for bucket in backward.buckets),
-                       "queued": sum(1 for run in found if run[2])})
+        steps.append({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "step_ms": step,
+                      "spread": (found[-1][0] - found[0][0]) / step, "compute_ms": statistics.median(run[1] for run in found),
+                      "copy_busy_ms": sum(end - begin for _, _, begin, end in times) if blocks else 0.0,
+                      "buckets": len(backward.buckets), "bytes": sum(bucket.nbytes for bucket in backward.buckets),
+                      "queued": sum(1 for run in found if run[2])})
         for index, ready, begin, end in times:
-            buckets_out.add({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "bucket": index,
-                             "bytes": backward.buckets[index].nbytes, "ready_ms": ready, "start_ms": begin, "end_ms": end})
+            buckets.append({"model": name, "batch": batch, "ctas": blocks, "target_gbps": rate, "bucket": index,
+                            "bytes": backward.buckets[index].nbytes, "ready_ms": ready, "start_ms": begin, "end_ms": end})
+    tables.add_together((steps_out, steps), (buckets_out, buckets))
 
 
-def list_kernels(torch, names, out, name, batch, backward):
+def list_kernels(torch, tables, out, name, batch, backward):
     """The kernels of a backward pass alone."""
     backward.blocks = 0
-    for kernel in profiled.profile(torch, "cuda", backward.run, ("backward",), "bucket "):
-        if kernel.phase == "backward":
-            out.add({"model": name, "batch": batch, "bucket": kernel.mark, "op": kernel.op, "kernel_id": names.id_of(kernel.name),
-                     "smem": kernel.smem, "regs": kernel.regs, "duration_us": round(kernel.duration_us, 3)}
-                    | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block)))
+    found = profiled.profile(torch, "cuda", backward.run, ("backward",), "bucket ")
+    rows = [{"model": name, "batch": batch, "bucket": kernel.mark, "op": kernel.op, "kernel_id": tables.names.id_of(kernel.name),
+             "smem": kernel.smem, "regs": kernel.regs, "duration_us": round(kernel.duration_us, 3)}
+            | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block))
+            for kernel in found if kernel.phase == "backward"]
+    tables.add_together((out, rows))
 
 
 PARTS = ("clusters", "curves", "steps", "kernels")
@@ -442,7 +455,8 @@ def main():
     parser.add_argument("--out", required=True, metavar="FOLDER")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)} (default all)")
     parser.add_argument("--kernels", default="", metavar="NAMES", help="curves of these only, with commas between (default all)")
-    parser.add_argument("--quick", action="store_true", help="two settings of each, to see that it works")
+    parser.add_argument("--quick", action="store_true", help="two settings of each, to see that it works; "
+                        "into a folder of its own: what is there counts as measured")
     given = parser.parse_args()
     parts = given.parts.split(",")
     if any(part not in PARTS for part in parts):
@@ -469,11 +483,11 @@ def main():
     if "clusters" in parts:
         clusters = table.AppendedTable(tables.path("overlap_clusters"), CLUSTERS_COLUMNS)
         if not clusters.rows_before:
-            measure_clusters(collective, torch, clusters, ctas)
+            tables.add_together((clusters, measure_clusters(collective, torch, ctas)))
     if "curves" in parts:
         copies = table.AppendedTable(tables.path("overlap_copy"), COPY)
         if not copies.rows_before:
-            measure_copy(collective, torch, copies)
+            tables.add_together((copies, measure_copy(collective, torch)))
         timer = timing.CudaTimer(torch, gpu_state.open_state("cuda"))
         measure_curves(collective, torch, timer, tables, table.AppendedTable(tables.path("overlap_curves"), CURVES), ctas, curve_rates,
                        wanted)
@@ -482,10 +496,10 @@ def main():
     if "steps" in parts:
         steps = table.AppendedTable(tables.path("overlap_steps"), STEPS_COLUMNS)
         buckets = table.AppendedTable(tables.path("overlap_buckets"), BUCKETS)
-        for_each_backward(collective, torch, left(steps), functools.partial(measure_steps, steps, buckets, ctas, step_rates))
+        for_each_backward(collective, torch, left(steps), functools.partial(measure_steps, tables, steps, buckets, ctas, step_rates))
     if "kernels" in parts:  # last, so that no trace of the profiler is in the times
         listed = table.AppendedTable(tables.path("overlap_kernels"), KERNELS)
-        for_each_backward(collective, torch, left(listed), functools.partial(list_kernels, torch, tables.names, listed))
+        for_each_backward(collective, torch, left(listed), functools.partial(list_kernels, torch, tables, listed))
     print(f"overlap: {time.monotonic() - started:.0f} s")
     return 0
 

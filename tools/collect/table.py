@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that are written: their columns, one row at a time, and which cases are in them already."""
+"""The tables that are written: their columns, a row or all rows of a case at a time, and which cases are in them already."""
 import csv
+import json
 import os
 
 # Of the public kernel tables, in their order ...
@@ -38,6 +39,7 @@ class AppendedTable:
     """A CSV file that rows are added to, each at once; what a run before this one wrote stays."""
 
     def __init__(self, path, names):
+        self.path = path
         self._names = names
         self.rows_before = []
         if os.path.exists(path):
@@ -66,7 +68,10 @@ class AppendedTable:
         return rows
 
     def add(self, row):
-        self._csv.writerow([cell(row.get(name)) for name in self._names])
+        self.add_all([row])
+
+    def add_all(self, rows):
+        self._csv.writerows([[cell(row.get(name)) for name in self._names] for row in rows])
         self._file.flush()
 
     def close(self):
@@ -94,6 +99,7 @@ class Tables:
         os.makedirs(folder, exist_ok=True)
         self._folder = folder
         self._open = {}
+        self._take_back_what_broke_off()  # before a table is read
         self.names = KernelNames(self.path("kernel_names"))
         self._done = AppendedTable(self.path("done"), ["key", "repeat", "error"])
         self.done = {(row["key"], int(row["repeat"])) for row in self._done.rows_before}
@@ -105,12 +111,45 @@ class Tables:
     def _attempt(self):
         return os.path.join(self._folder, "attempt.txt")
 
+    def _unfinished(self):
+        return os.path.join(self._folder, "unfinished.json")
+
+    def add_together(self, *groups, done=None):
+        """groups: (table, rows). Where this is cut off, the next run finds none of them. done: (key, repeat, remark) of their case."""
+        if done:
+            groups += ((self._done, [dict(zip(("key", "repeat", "error"), done))]),)
+        before = {os.path.basename(out.path): os.path.getsize(out.path) for out, _ in groups}
+        with open(self._unfinished() + ".new", "w") as file:
+            json.dump(before, file)
+        os.replace(self._unfinished() + ".new", self._unfinished())
+        for out, rows in groups:
+            out.add_all(rows)
+        os.remove(self._unfinished())
+        if done:
+            self._is_done(*done[:2])
+
+    def _take_back_what_broke_off(self):
+        """Rows that were to be there together and are not all there. Their case did not take the process down: it is tried again."""
+        if not os.path.exists(self._unfinished()):
+            return
+        with open(self._unfinished()) as file:
+            before = json.load(file)
+        for name, size in before.items():
+            path = os.path.join(self._folder, name)
+            if os.path.exists(path) and os.path.getsize(path) > size:
+                os.truncate(path, size)
+        self._forget_attempt()
+        os.remove(self._unfinished())
+
     def _skip_what_broke_off(self):
         """A case that took the whole process down is not tried again."""
         if os.path.exists(self._attempt()):
             with open(self._attempt()) as file:
-                key, repeat = file.read().rsplit(" ", 1)
-            self.skip(key, int(repeat), "the run broke off here")
+                key, _, repeat = file.read().rpartition(" ")
+            if not key or (key, int(repeat)) in self.done:
+                self._forget_attempt()
+            else:
+                self.skip(key, int(repeat), "the run broke off here")
 
     def begin(self, key, repeat):
         with open(self._attempt(), "w") as file:
@@ -118,7 +157,13 @@ class Tables:
 
     def _finish(self, key, repeat, error):
         self._done.add({"key": key, "repeat": repeat, "error": error})
+        self._is_done(key, repeat)
+
+    def _is_done(self, key, repeat):
         self.done.add((key, repeat))
+        self._forget_attempt()
+
+    def _forget_attempt(self):
         if os.path.exists(self._attempt()):
             os.remove(self._attempt())
 

@@ -202,15 +202,15 @@ def time_iterations(name, batch, number, training, torch, state):
             "watts": loop.watts, "memory_mib": torch.cuda.max_memory_allocated() / 2**20 if training.device == "cuda" else None}
 
 
-def list_kernels(name, batch, training, torch, out, names, ops):
+def list_kernels(name, batch, training, torch, tables, out, ops):
     training.use_batch(batch)
     kernels = profile_loaded(training, torch, warm_up(training))
     origin = kernels[0].start_us if kernels else 0.0
-    for kernel in kernels:
-        out.add({"model": name, "batch": batch, "phase": kernel.phase, "op_id": ops.id_of(kernel.op, kernel.details),
-                 "kernel_id": names.id_of(kernel.name), "smem": kernel.smem, "regs": kernel.regs,
-                 "start_us": round(kernel.start_us - origin, 2), "duration_us": round(kernel.duration_us, 3)}
-                | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block)))
+    rows = [{"model": name, "batch": batch, "phase": kernel.phase, "op_id": ops.id_of(kernel.op, kernel.details),
+             "kernel_id": tables.names.id_of(kernel.name), "smem": kernel.smem, "regs": kernel.regs,
+             "start_us": round(kernel.start_us - origin, 2), "duration_us": round(kernel.duration_us, 3)}
+            | dict(zip(("gx", "gy", "gz"), kernel.grid)) | dict(zip(("bx", "by", "bz"), kernel.block)) for kernel in kernels]
+    tables.add_together((out, rows))
     return sum(kernel.duration_us for kernel in kernels) / 1e3
 
 
@@ -256,7 +256,7 @@ def trace(folder, plans, parts, torch, device, say=print):
         listed = {(row["model"], int(row["batch"])) for row in out.rows_before}
 
         def list_it(name, batch, training):
-            say(f"{name} batch {batch}: {list_kernels(name, batch, training, torch, out, tables.names, ops):.2f} ms of kernels")
+            say(f"{name} batch {batch}: {list_kernels(name, batch, training, torch, tables, out, ops):.2f} ms of kernels")
 
         for_each(plans, torch, device, lambda name, batch: (name, batch) not in listed, list_it)
 
