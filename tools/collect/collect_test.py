@@ -24,6 +24,7 @@ import algorithms
 import collect
 import kernels
 import models
+import needs
 import operators
 import overlap
 import overlap_step
@@ -37,15 +38,11 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 def can_trace():
-    """Fake tensors that know enough came with PyTorch 2.4."""
+    """PyTorch is there, and new enough for fake tensors."""
     if not HAS_TORCH:
         return False
     import torch
-    try:
-        operators.check_torch(torch)
-    except operators.Mistake:
-        return False
-    return True
+    return not needs.too_old(torch)
 
 
 FEW = {"gemm": 60, "bmm": 20, "conv": 60, "attention": 40, "vec": 120, "image": 30}
@@ -451,7 +448,8 @@ class MissingTest(unittest.TestCase):
     MEASUREMENTS = os.path.join(FOLDER, "..", "..", "docs", "measurements")
     HIDDEN = "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
     BROKEN = "raise ImportError('libcublas.so.13: cannot open shared object file\\nand more')\n"
-    PLAIN = "class cuda:\n    def is_available():\n        return {}\n"
+    OLD = "__version__ = '1.13.1+cpu'\n"
+    PLAIN = "__version__ = '2.11.0'\nclass cuda:\n    def is_available():\n        return {}\n"
     NEED_GPU = (["collect.py", "--out", "x"], ["algorithms.py", "--out", "x"], ["trace_model.py", "--out", "x"], ["overlap.py", "--out", "x"],
                 ["overlap_landing.py", "--out", "x"], ["cpu_probe.py"],
                 ["trace_model.py", "--model", "resnet50", "--batch", "8", "--out", "x", "--time"])
@@ -485,6 +483,20 @@ class MissingTest(unittest.TestCase):
 
     def test_a_pytorch_that_does_not_load_says_why_in_one_line(self):
         self.check_refused(self.run_with(self.BROKEN, "cpu_probe.py"), "cpu_probe: PyTorch does not load: libcublas.so.13: cannot open")
+
+    def test_a_pytorch_that_is_too_old_is_refused_with_its_version(self):
+        for command in self.NEED_TORCH:
+            self.check_refused(self.run_with(self.OLD, *command),
+                               command[0].removesuffix(".py") + ": PyTorch is 1.13.1+cpu, expected 2.4 or newer\n")
+
+    def test_the_least_pytorch_is_no_release_before_it(self):
+        def refused(version):
+            return needs.too_old(types.SimpleNamespace(__version__=version)) is not None
+        least, (major, minor) = "{}.{}".format(*needs.LEAST_TORCH), needs.LEAST_TORCH
+        self.assertFalse(any(map(refused, (least + ".0", least + ".0a0+git1a2b", least, f"{major}.{minor + 6}.1+cu130", f"{major + 1}.0.0"))))
+        self.assertTrue(all(map(refused, (f"{major}.{minor - 1}.9", "1.13.1", "0.4.1", "unknown"))))
+        with self.assertRaisesRegex(operators.Mistake, f"PyTorch is 1.13.1, expected {least} or newer"):
+            operators.check_torch(types.SimpleNamespace(__version__="1.13.1"))
 
     def test_without_a_gpu_one_line_says_so(self):
         for command in self.NEED_GPU:
@@ -522,7 +534,7 @@ class MissingTest(unittest.TestCase):
             self.assertEqual(self.run_with(self.HIDDEN, "overlap_step.py", folder, "vgg16").stdout, prefixed.stdout)
 
 
-@unittest.skipUnless(HAS_TORCH, "needs PyTorch")
+@unittest.skipUnless(can_trace(), "needs a newer PyTorch")
 class DryRunTest(unittest.TestCase):
     def test_every_operator_runs_and_a_second_run_has_nothing_left(self):
         import torch
@@ -602,7 +614,7 @@ class OperatorNamesTest(unittest.TestCase):
         self.assertEqual(len(text.splitlines()), 4)
 
 
-@unittest.skipUnless(can_trace(), "needs PyTorch 2.4")
+@unittest.skipUnless(can_trace(), "needs a newer PyTorch")
 class OperatorsTest(unittest.TestCase):
     def setUp(self):
         import torch

@@ -12,10 +12,10 @@ import gzip
 import importlib.util
 import json
 import os
-import re
 import sys
 
 import models
+import needs
 
 FORMAT, VERSION = "weir-ops", 1
 PHASES = ("forward", "backward", "optimizer")
@@ -25,7 +25,6 @@ TYPES = {"torch.float32": "fp32", "torch.bfloat16": "bf16", "torch.float16": "fp
 SILENT = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "_reshape_alias", "lift_fresh", "detach",
           "as_strided_", "_local_scalar_dense", "device", "is_pinned", "sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "_version"}
 CONVOLUTIONS = ("aten::convolution", "aten::convolution_backward")
-LEAST_TORCH = (2, 4)
 MOST_CUDNN_HEAD, MOST_FLASH_HEAD = 128, 256
 GPU = "cuda"
 
@@ -271,8 +270,8 @@ class Gradients:
 # ---- one iteration ----
 
 def check_torch(torch):
-    if tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2]) < LEAST_TORCH:
-        raise Mistake(f"PyTorch is {torch.__version__}, expected {LEAST_TORCH[0]}.{LEAST_TORCH[1]} or newer")
+    if needs.too_old(torch):
+        raise Mistake(needs.too_old(torch))
 
 
 def step(module, inputs, optimizer, notes, torch):
