@@ -450,6 +450,13 @@ class MissingTest(unittest.TestCase):
     BROKEN = "raise ImportError('libcublas.so.13: cannot open shared object file\\nand more')\n"
     OLD = "__version__ = '1.13.1+cpu'\n"
     PLAIN = "__version__ = '2.11.0'\nclass cuda:\n    def is_available():\n        return {}\n"
+    GPU = PLAIN.format(True) + """
+    class get_device_properties:
+        name, major, minor, shared_memory_per_block_optin = {}
+        def __init__(self, device):
+            pass
+"""
+    H200, A100, L4 = map(GPU.format, (("NVIDIA H200", 9, 0, 232448), ("NVIDIA A100-SXM4-80GB", 8, 0, 166912), ("NVIDIA L4", 8, 9, 101376)))
     NEED_GPU = (["collect.py", "--out", "x"], ["algorithms.py", "--out", "x"], ["trace_model.py", "--out", "x"], ["overlap.py", "--out", "x"],
                 ["overlap_landing.py", "--out", "x"], ["cpu_probe.py"],
                 ["trace_model.py", "--model", "resnet50", "--batch", "8", "--out", "x", "--time"])
@@ -504,7 +511,39 @@ class MissingTest(unittest.TestCase):
 
     def test_without_nvcc_one_line_says_so(self):
         for name in ("overlap", "overlap_landing"):
-            self.check_refused(self.run_with(self.PLAIN.format(True), name + ".py", "--out", "x"), name + ": nvcc is not in PATH: ")
+            self.check_refused(self.run_with(self.H200, name + ".py", "--out", "x"), name + ": nvcc is not in PATH: ")
+
+    def test_a_gpu_with_too_little_shared_memory_is_refused_in_one_line(self):
+        for name in ("overlap", "overlap_landing"):
+            self.check_refused(self.run_with(self.L4, name + ".py", "--out", "x"),
+                               f"{name}: NVIDIA L4 gives a thread block 99 KB of shared memory at most, "
+                               "the collective's stand-in needs 160 KB\n")
+
+    def test_a_gpu_without_clusters_measures_the_other_parts(self):
+        self.check_refused(self.run_with(self.A100, "overlap.py", "--out", "x"),
+                           "overlap: NVIDIA A100-SXM4-80GB (compute capability 8.0) has no clusters of thread blocks, which came with 9.0: "
+                           "--parts curves,steps,kernels measures the rest\n")
+        self.check_refused(self.run_with(self.A100, "overlap.py", "--out", "x", "--parts", "curves"), "overlap: nvcc is not in PATH: ")
+
+    def test_a_pytorch_that_does_not_tell_shared_memory_leaves_it_to_the_launch(self):
+        gpu = types.SimpleNamespace(name="GPU")
+        needs.shared_memory("overlap", types.SimpleNamespace(cuda=types.SimpleNamespace(get_device_properties=lambda _: gpu)), 1 << 20)
+        said = io.StringIO()
+        with contextlib.ExitStack() as fakes:
+            for owner, name, fake in ((overlap, "needs", mock.Mock(stop=needs.stop)), (sys, "argv", ["overlap.py", "--out", "x"]),
+                                      (overlap, "measure", mock.Mock(side_effect=overlap.LaunchError("copy_reduce_launch", 1)))):
+                fakes.enter_context(mock.patch.object(owner, name, fake))
+            fakes.enter_context(contextlib.redirect_stderr(said))
+            with self.assertRaises(SystemExit) as stopped:
+                overlap.main()
+        self.assertEqual(stopped.exception.code, 2)
+        self.assertEqual(said.getvalue(), "overlap: copy_reduce_launch: CUDA error 1: the collective's stand-in needs 160 KB of shared "
+                                          "memory for a thread block\n")
+        self.assertEqual(str(overlap.LaunchError("copy_reduce_launch", 700)), "copy_reduce_launch: CUDA error 700")
+
+    def test_the_stand_in_asks_for_as_much_shared_memory_as_is_checked(self):
+        with open(os.path.join(self.FOLDER, "copy_reduce.cu")) as file:
+            self.assertIn(f"kSharedBytes = {overlap.SHARED_BYTES >> 10} * 1024;", file.read())
 
     def test_help_needs_nothing(self):
         for name in ("collect", "algorithms", "trace_model", "overlap", "overlap_landing", "overlap_step", "cpu_probe", "pack"):

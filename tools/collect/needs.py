@@ -5,6 +5,7 @@ import shutil
 import sys
 
 MISSING = 2  # exit status
+LEAST_CLUSTERED = 9  # compute capability
 LEAST_TORCH = (2, 4)  # fake tensors know enough from then on
 
 
@@ -36,6 +37,23 @@ def pytorch(command, gpu):
     if gpu and not torch.cuda.is_available():
         stop(command, "PyTorch sees no GPU: it needs NVIDIA's driver and a PyTorch that was built for CUDA")
     return torch
+
+
+def shared_memory(command, torch, nbytes):
+    """Of a thread block, on the GPU."""
+    gpu = torch.cuda.get_device_properties(0)
+    most = getattr(gpu, "shared_memory_per_block_optin", nbytes)
+    if most < nbytes:
+        stop(command, f"{gpu.name} gives a thread block {most / 1024:g} KB of shared memory at most, the collective's stand-in needs "
+                      f"{nbytes / 1024:g} KB")
+
+
+def clusters(command, torch, without):
+    """Of thread blocks; without: what to do where there are none."""
+    gpu = torch.cuda.get_device_properties(0)
+    if gpu.major < LEAST_CLUSTERED:
+        stop(command, f"{gpu.name} (compute capability {gpu.major}.{gpu.minor}) has no clusters of thread blocks, which came with "
+                      f"{LEAST_CLUSTERED}.0: {without}")
 
 
 def nvcc(command):

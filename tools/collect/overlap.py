@@ -42,6 +42,8 @@ BUCKET_BYTES = 25 << 20  # as PyTorch's data parallelism groups gradients
 STEP_PLANS = {"resnet50": 128, "vgg16": 64, "bert-base": 32, "gpt2-medium": 8}
 REPEATS = 3
 STEPS = 15
+SHARED_BYTES = 160 * 1024  # of each of the stand-in's blocks
+INVALID_VALUE = 1  # CUDA's error where that is more than there is
 LEAD = 1.3  # the CPU has this much of its time for a backward pass before the GPU begins with it
 MOST_LEAD_MS = 80.0
 CLUSTERS = (1, 2, 3, 4, 8, 16)
@@ -107,6 +109,14 @@ def build(folder, *flags):
     return target
 
 
+class LaunchError(RuntimeError):
+    """The GPU does not run the stand-in."""
+
+    def __init__(self, function, code):
+        need = f": the collective's stand-in needs {SHARED_BYTES >> 10} KB of shared memory for a thread block"
+        super().__init__(f"{function}: CUDA error {code}{need if code == INVALID_VALUE else ''}")
+
+
 class Collective:
     """The stand-in's kernel."""
 
@@ -125,7 +135,7 @@ class Collective:
                                             ctypes.c_ulonglong(nbytes), ctypes.c_ulonglong(run_ns), *pointers[3:],
                                             ctypes.c_void_p(self.stream.cuda_stream))
         if code:
-            raise RuntimeError(f"copy_reduce_launch: CUDA error {code}")
+            raise LaunchError("copy_reduce_launch", code)
 
     def hold_clusters(self, stream, size, clusters, hold_ns):
         """Clusters of blocks, each block alone on its SM for about so long."""
@@ -133,7 +143,7 @@ class Collective:
                                               *(ctypes.c_void_p(one.data_ptr()) for one in self._cluster_notes),
                                               ctypes.c_void_p(stream.cuda_stream))
         if code:
-            raise RuntimeError(f"hold_clusters_launch: CUDA error {code}")
+            raise LaunchError("hold_clusters_launch", code)
 
     def cluster_spans(self, size, clusters):
         """(begin, end) of each cluster of the last launch, in ns, once it is over."""
@@ -466,7 +476,18 @@ def main():
     if any(name not in known for name in wanted):
         parser.error(f"--kernels is \"{given.kernels}\", expected some of {', '.join(sorted(known))}")
     torch = needs.pytorch("overlap", gpu=True)
+    needs.shared_memory("overlap", torch, SHARED_BYTES)
+    if "clusters" in parts:
+        needs.clusters("overlap", torch, f"--parts {','.join(part for part in PARTS if part != 'clusters')} measures the rest")
     needs.nvcc("overlap")
+    try:
+        measure(given, parts, wanted, torch)
+    except LaunchError as error:
+        needs.stop("overlap", str(error))
+    return 0
+
+
+def measure(given, parts, wanted, torch):
     import gpu_state
     import timing
     tables = table.Tables(given.out)
@@ -501,7 +522,6 @@ def main():
         listed = table.AppendedTable(tables.path("overlap_kernels"), KERNELS)
         for_each_backward(collective, torch, left(listed), functools.partial(list_kernels, torch, tables, listed))
     print(f"overlap: {time.monotonic() - started:.0f} s")
-    return 0
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ def main():
     parser.add_argument("--out", required=True, help="folder of the table")
     folder = parser.parse_args().out
     torch = needs.pytorch("overlap_landing", gpu=True)
+    needs.shared_memory("overlap_landing", torch, overlap.SHARED_BYTES)
     needs.nvcc("overlap_landing")
 
     os.makedirs(folder, exist_ok=True)
