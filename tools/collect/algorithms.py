@@ -194,7 +194,7 @@ def main():
     parser.add_argument("--out", required=True, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=90.0)
     given = parser.parse_args()
-    measure(given.out, given.seconds, needs.pytorch("algorithms", gpu=True))
+    measure(given.out, given.seconds, needs.pytorch("algorithms", gpu=True, graphs=True))
     return 0
 
 

@@ -153,7 +153,8 @@ def parse(arguments):
 
 def main():
     request = parse(sys.argv[1:])
-    collect(request, needs.pytorch("collect", gpu=request.device == "cuda"))
+    on_gpu = request.device == "cuda"
+    collect(request, needs.pytorch("collect", gpu=on_gpu, graphs=on_gpu))
     return 0
 
 

@@ -451,6 +451,9 @@ class MissingTest(unittest.TestCase):
     OLD = "__version__ = '1.13.1+cpu'\n"
     PLAIN = "__version__ = '2.11.0'\nclass cuda:\n    def is_available():\n        return {}\n"
     GPU = PLAIN.format(True) + """
+    class CUDAGraph:
+        def raw_cuda_graph(self):
+            pass
     class get_device_properties:
         name, major, minor, shared_memory_per_block_optin = {}
         def __init__(self, device):
@@ -508,6 +511,11 @@ class MissingTest(unittest.TestCase):
     def test_without_a_gpu_one_line_says_so(self):
         for command in self.NEED_GPU:
             self.check_refused(self.run_with(self.PLAIN.format(False), *command), command[0].removesuffix(".py") + ": PyTorch sees no GPU: ")
+
+    def test_a_pytorch_that_keeps_its_graphs_is_refused_where_they_are_read(self):
+        for name in ("collect", "algorithms", "overlap", "overlap_landing"):
+            self.check_refused(self.run_with(self.H200.replace("raw_cuda_graph", "pool"), name + ".py", "--out", "x"),
+                               name + ": PyTorch 2.11.0 has no CUDAGraph.raw_cuda_graph, ")
 
     def test_without_nvcc_one_line_says_so(self):
         for name in ("overlap", "overlap_landing"):

@@ -22,8 +22,8 @@ def too_old(torch):
     return f"PyTorch is {version}, expected {'.'.join(map(str, LEAST_TORCH))} or newer"
 
 
-def pytorch(command, gpu):
-    """The module; gpu: it must see one."""
+def pytorch(command, gpu, graphs=False):
+    """The module; gpu: it must see one; graphs: and give out what a CUDA graph holds."""
     try:
         import torch
     except ModuleNotFoundError as error:
@@ -36,6 +36,8 @@ def pytorch(command, gpu):
         stop(command, too_old(torch))
     if gpu and not torch.cuda.is_available():
         stop(command, "PyTorch sees no GPU: it needs NVIDIA's driver and a PyTorch that was built for CUDA")
+    if graphs and not hasattr(torch.cuda.CUDAGraph, "raw_cuda_graph"):
+        stop(command, f"PyTorch {torch.__version__} has no CUDAGraph.raw_cuda_graph, by which calls are timed: install a newer one")
     return torch
 
 

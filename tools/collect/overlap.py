@@ -475,7 +475,7 @@ def main():
     known = {name for name, _, _ in compute_cases()}
     if any(name not in known for name in wanted):
         parser.error(f"--kernels is \"{given.kernels}\", expected some of {', '.join(sorted(known))}")
-    torch = needs.pytorch("overlap", gpu=True)
+    torch = needs.pytorch("overlap", gpu=True, graphs="curves" in parts)
     needs.shared_memory("overlap", torch, SHARED_BYTES)
     if "clusters" in parts:
         needs.clusters("overlap", torch, f"--parts {','.join(part for part in PARTS if part != 'clusters')} measures the rest")

@@ -33,7 +33,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--out", required=True, help="folder of the table")
     folder = parser.parse_args().out
-    torch = needs.pytorch("overlap_landing", gpu=True)
+    torch = needs.pytorch("overlap_landing", gpu=True, graphs=True)
     needs.shared_memory("overlap_landing", torch, overlap.SHARED_BYTES)
     needs.nvcc("overlap_landing")
 
