@@ -497,7 +497,7 @@ class MissingTest(unittest.TestCase):
     def test_a_pytorch_that_is_too_old_is_refused_with_its_version(self):
         for command in self.NEED_TORCH:
             self.check_refused(self.run_with(self.OLD, *command),
-                               command[0].removesuffix(".py") + ": PyTorch is 1.13.1+cpu, expected 2.4 or newer\n")
+                               command[0].removesuffix(".py") + ": PyTorch is 1.13.1+cpu, expected 2.5 or newer\n")
 
     def test_the_least_pytorch_is_no_release_before_it(self):
         def refused(version):

@@ -6,7 +6,7 @@ import sys
 
 MISSING = 2  # exit status
 LEAST_CLUSTERED = 9  # compute capability
-LEAST_TORCH = (2, 4)  # fake tensors know enough from then on
+LEAST_TORCH = (2, 5)  # has grouped-query attention (enable_gqa) and torch.OutOfMemoryError; fake tensors know enough since 2.4
 
 
 def stop(command, reason):
