@@ -33,6 +33,7 @@ import profiled
 import shapes
 import table
 import timing
+import trace_model
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -602,8 +603,6 @@ class DryRunTest(unittest.TestCase):
 
     def test_every_network_learns(self):
         import torch
-
-        import trace_model
         for name, plan in models.PLANS.items():
             training = trace_model.Training(models.shrunk(plan), torch, "cpu")
             training.use_batch(2)
@@ -614,15 +613,31 @@ class DryRunTest(unittest.TestCase):
 
 
 class PlansTest(unittest.TestCase):
-    def setUp(self):
-        import trace_model
-        self.plans_of = trace_model.plans_of
-
     def test_networks_have_their_own_batches_unless_others_are_given(self):
-        self.assertEqual(self.plans_of(["vgg16"]), {"vgg16": models.PLANS["vgg16"]})
-        other = self.plans_of(["vgg16", "resnet50"], batches=[5, 7])
+        self.assertEqual(trace_model.plans_of(["vgg16"]), {"vgg16": models.PLANS["vgg16"]})
+        other = trace_model.plans_of(["vgg16", "resnet50"], batches=[5, 7])
         self.assertEqual([plan.batches for plan in other.values()], [(5, 7), (5, 7)])
         self.assertEqual(other["vgg16"].sizes, models.PLANS["vgg16"].sizes)
+
+
+    def test_batches_are_numbers_with_commas_each_once(self):
+        self.assertEqual([trace_model.batches_of(text) for text in ("8", "48, 5", "7,07,7")], [(8,), (48, 5), (7,)])
+
+    def test_mistakes_of_batches_are_refused(self):
+        def refused(*arguments):
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said), mock.patch.object(sys, "argv", ["trace_model.py", "--out", "x", *arguments]), \
+                    self.assertRaises(SystemExit) as stopped:
+                trace_model.main()
+            self.assertEqual(stopped.exception.code, 2)
+            return said.getvalue().splitlines()[-1]  # behind the usage
+
+        for text in ("0", "8,0", "x", "8,x", "8,,16", ",", "", "-4", "1.5", "9" * 5000):
+            self.assertEqual(refused("--batches=" + text),
+                             f"trace_model.py: error: argument --batches: is \"{text}\", expected numbers of samples, 1 or more, "
+                             "with commas between")
+        self.assertIn("--batch is for --model", refused("--batch", "8"))
+        self.assertIn("--batches is for the networks", refused("--batches", "8", "--model", "resnet50", "--batch", "8"))
 
 
 class OperatorNamesTest(unittest.TestCase):
@@ -761,7 +776,6 @@ class OperatorsTest(unittest.TestCase):
             self.trace(lambda: (Looks(), lambda n: (torch.randn(n, 4),)))
 
     def test_a_network_can_be_timed_as_well(self):
-        import trace_model
         torch = self.torch
 
         def make():

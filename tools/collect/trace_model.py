@@ -26,6 +26,7 @@ import argparse
 import dataclasses
 import functools
 import gc
+import re
 import statistics
 import sys
 import time
@@ -214,6 +215,14 @@ def list_kernels(name, batch, training, torch, tables, out, ops):
     return sum(kernel.duration_us for kernel in kernels) / 1e3
 
 
+def batches_of(text):
+    """Numbers with commas between."""
+    parts = text.split(",")
+    if any(re.fullmatch("0*[1-9][0-9]{0,8}", part.strip()) is None for part in parts):
+        raise argparse.ArgumentTypeError(f"is \"{text}\", expected numbers of samples, 1 or more, with commas between")
+    return tuple(dict.fromkeys(int(part) for part in parts))  # each once
+
+
 def plans_of(names, dry=False, batches=()):
     """The networks of these names; batches in place of their own."""
     plans = {name: models.shrunk(models.PLANS[name]) if dry else models.PLANS[name] for name in names}
@@ -290,13 +299,15 @@ def main():
     parser.add_argument("--channels-first", action="store_true", help="with --model: images in PyTorch's own layout, not channels last")
     parser.add_argument("--time", action="store_true", help="with --model: also run it on the GPU and tell how long an iteration takes")
     parser.add_argument("--models", default=",".join(models.PLANS), help="some of " + ",".join(models.PLANS))
-    parser.add_argument("--batches", default="", metavar="N,N",
+    parser.add_argument("--batches", type=batches_of, default=(), metavar="N,N",
                         help="these batches in place of each network's own: what nothing was fitted to")
     parser.add_argument("--parts", default="times,kernels", help="times, kernels or both (default)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--dry", action="store_true", help="small networks")
     given = parser.parse_args()
     if given.model is not None:
+        if given.batches:
+            parser.error("--batches is for the networks of --models; --model takes --batch")
         if given.batch is None or given.batch < 1:
             parser.error("--model needs --batch, 1 or more: how many samples an iteration has")
         torch = needs.pytorch("trace_model", gpu=given.time and given.device == "cuda")
@@ -305,6 +316,8 @@ def main():
         except operators.Mistake as mistake:
             parser.error(str(mistake))
         return 0
+    if given.batch is not None:
+        parser.error("--batch is for --model; the networks here take --batches")
     names = [name for name in given.models.split(",") if name]
     unknown = [name for name in names if name not in models.PLANS]
     if unknown:
@@ -314,11 +327,8 @@ def main():
         parser.error(f"--parts is \"{given.parts}\", expected times, kernels or times,kernels")
     if given.device == "cpu" and not given.dry:
         parser.error("--device cpu is for --dry only: the times would mean nothing")
-    batches = [part for part in given.batches.split(",") if part]
-    if any(not part.isdecimal() or int(part) < 1 for part in batches):
-        parser.error(f"--batches is \"{given.batches}\", expected numbers of samples, 1 or more, with commas")
     torch = needs.pytorch("trace_model", gpu=given.device == "cuda")
-    trace(given.out, plans_of(names, given.dry, [int(part) for part in batches]), parts, torch, given.device)
+    trace(given.out, plans_of(names, given.dry, given.batches), parts, torch, given.device)
     return 0
 
 
