@@ -10,6 +10,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -879,6 +880,41 @@ class OverlapStepTest(unittest.TestCase):
         self.assertEqual([row[0] for row in rows], ["20.000", "60.000", "20.000", "10.000"])
         self.assertEqual([row[3] for row in rows], [3, 3, 3, 3])
         self.assertEqual([row[4] for row in rows], ["", 100, 101, ""])
+
+
+class OverlapExamplesTest(unittest.TestCase):
+    """examples/overlap is what was measured on the H200 (docs/measurements) and nothing else."""
+    ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    MEASUREMENTS = os.path.join(ROOT, "docs", "measurements", "h200_")
+    EXAMPLES = os.path.join(ROOT, "examples", "overlap")
+
+    def stored(self, path):
+        opener = gzip.open if path.endswith(".gz") else open
+        with opener(path, "rb") as file:
+            return file.read().decode()
+
+    def test_lists_of_kernels_and_speeds_of_a_block_are_what_overlap_step_makes(self):
+        paths = sorted(glob.glob(os.path.join(self.EXAMPLES, "*_kernels.csv*")))
+        self.assertEqual(len(paths), 4)
+        for path in paths:
+            network = os.path.basename(path).split("_kernels.csv")[0]
+            made, said = io.StringIO(), io.StringIO()
+            with mock.patch.object(sys, "argv", ["overlap_step.py", self.MEASUREMENTS, network]), \
+                    contextlib.redirect_stdout(made), contextlib.redirect_stderr(said):
+                overlap_step.main()
+            stored, made = self.stored(path).splitlines(True), made.getvalue().splitlines(True)
+            apart = [f"line {number}: {a!r}, made: {b!r}" for number, (a, b) in enumerate(zip(stored, made), 1) if a != b]
+            self.assertTrue(stored == made, f"{path} has {len(stored)} lines, made: {len(made)}; {'; '.join(apart[:3])}. Write it again: "
+                            f"tools/collect/overlap_step.py docs/measurements/h200_ {network}" + " | gzip -9n" * path.endswith(".gz"))
+            alone, beside = re.fullmatch(r"one block: (\S+) GB/s alone, \S+ beside computing, (\S+) fitted without \S+\n",
+                                         said.getvalue()).groups()
+            about = self.stored(os.path.join(self.EXAMPLES, network + ".yaml"))
+            self.assertIn(f" channel: {alone}GB/s, channel_beside: {beside}GB/s,", about)
+
+    def test_curves_are_those_that_were_measured(self):
+        curves = self.stored(os.path.join(self.EXAMPLES, "h200_curves.csv.gz"))
+        self.assertTrue(curves == self.stored(self.MEASUREMENTS + "overlap_curves.csv.gz"),
+                        "examples/overlap/h200_curves.csv.gz is not docs/measurements/h200_overlap_curves.csv.gz")
 
 
 if __name__ == "__main__":
