@@ -45,11 +45,20 @@ TEST(ConvAlgorithmsCsv, PytorchsChoicesHaveNoRank) {
 
 TEST(ConvAlgorithmsCsv, NamesEveryMistake) {
   const auto read =
-      read_rows("dev,fwd,fp32,nchw,-1,1,1,1,1,1,0,a,x,,,1,0,5:2x1x1:32x1x1:0:9:1:1\n");
+      read_rows("dev,up,int8,nchwc,-1,1,1,1,1,1,0,a,x,,,1,0,5:2x1x1:32x1x1:0:9:1:1\n");
   ASSERT_FALSE(read);
   const std::string text = to_string(read.error().details);
-  for (const char* column : {"split", "B", "latency_ms", "launches"})
+  for (const char* column : {"split", "pass", "dtype", "layout", "B", "latency_ms", "launches"})
     EXPECT_THAT(text, HasSubstr(column));
+}
+
+TEST(ConvAlgorithmsCsv, AnAlgorithmHasALaunchWithAllItsNumbers) {
+  for (const char* launches : {"", "0:2x1x1:32x1x1", "0:2x1x1:2048x1x1:0:9:1:1"}) {
+    const auto read =
+        read_rows(std::string{"train,fwd,fp32,nchw,1,1,1,1,1,1,0,a,0.5,,,1,0,"} + launches + "\n");
+    ASSERT_FALSE(read) << launches;
+    EXPECT_THAT(to_string(read.error().details), HasSubstr("launch")) << launches;
+  }
 }
 
 }  // namespace

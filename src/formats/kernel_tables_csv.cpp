@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "formats/csv.h"
+#include "formats/kernel_cells.h"
 
 namespace weir::formats {
 namespace {
@@ -20,13 +21,7 @@ constexpr std::uint64_t kMaxKernelTableBytes = std::uint64_t{256} << 20;
 constexpr std::int64_t kMostKernelNames = 1'000'000;
 constexpr std::int64_t kMostKernelSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMostKernelRow = std::int64_t{1} << 40;
-constexpr std::int64_t kMostGrid = std::int64_t{1} << 31;
 constexpr std::int64_t kMostGridSide = 65'535;  // of y and z
-// Far above what is launched; the threads of all launches that fit a row stay below 2^63.
-constexpr std::int64_t kMostBlocks = std::int64_t{1} << 36;
-constexpr std::int64_t kMostThreads = 1024;  // of a block, as CUDA has it
-constexpr double kLeastKernelMilliseconds = 1e-6;
-constexpr double kMostKernelMilliseconds = 1e6;
 
 constexpr std::array<CsvColumn, 2> kTableNameColumns{{{"kernel_id"}, {"name"}}};
 
@@ -78,17 +73,12 @@ constexpr std::array<CsvColumn, kTableFirstSize> kTableColumns{{{"split"},
                                                                 {"repeat", false},
                                                                 {"launches", false},
                                                                 {"row", false, {"upstream_row"}}}};
-constexpr std::array<std::string_view, 2> kTableSplits = {"train", "test"};
-constexpr std::array<std::string_view, 3> kTableDtypes = {"bf16", "tf32", "fp32"};
-
 constexpr std::array<std::string_view, 3> kGemmOps = {"linear", "mm", "bmm"};
 constexpr std::array<std::string_view, 3> kGemmLayouts = {"nn", "nt", "tn"};
 constexpr std::array<std::string_view, 1> kConvOps = {"conv"};
-constexpr std::array<std::string_view, 3> kConvPasses = {"fwd", "dgrad", "wgrad"};
 constexpr std::array<std::string_view, 1> kAttentionOps = {"sdpa"};
 constexpr std::array<std::string_view, 4> kBackends = {"flash", "efficient", "cudnn", "math"};
 constexpr std::array<std::string_view, 3> kImageOps = {"bn", "maxpool", "avgpool"};
-constexpr std::array<std::string_view, 2> kImageLayouts = {"nhwc", "nchw"};
 constexpr std::array<std::string_view, 2> kTwoPasses = {"fwd", "bwd"};
 
 // The words that tools/collect writes. Operators on rows may have any name, and so may the variants of a family whose column
@@ -158,13 +148,6 @@ Result<void> check_is_table(InputFile& input, std::span<const CsvColumn> columns
                   fmt::join(names, ","))});
 }
 
-std::optional<double> kernel_cell_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 class KernelTableReader {
  public:
   KernelTableReader(InputFile input, KernelFamily family, const std::vector<std::string>& names,
@@ -194,15 +177,15 @@ class KernelTableReader {
 
   void read_row() {
     KernelSample sample;
-    const auto split = table_.choice(kTableSplit, kTableSplits);
-    const auto time = positive(kTableLatency);
+    const auto split = table_.choice(kTableSplit, kKernelSplits);
+    const auto time = kernel_time(table_, kTableLatency);
     const bool has_call = read_call(sample.call);
     const bool has_launch = read_launch(sample.launch);
     if (!split || !time || !has_call || !has_launch) return;
     sample.is_held_out = *split == 1;
     sample.milliseconds = *time;
     if (table_.has(kTableCpu) && !table_.cell(kTableCpu).empty()) {
-      const auto cpu = positive(kTableCpu);
+      const auto cpu = kernel_time(table_, kTableCpu);
       if (!cpu) return;
       sample.cpu_microseconds = *cpu;
     }
@@ -221,24 +204,15 @@ class KernelTableReader {
     table.samples.push_back(std::move(sample));
   }
 
-  std::optional<double> positive(std::size_t column) {
-    const auto value = kernel_cell_number(table_.cell(column));
-    if (value && *value >= kLeastKernelMilliseconds && *value <= kMostKernelMilliseconds)
-      return value;
-    table_.reject(column, fmt::format("a number from {} to {:.0f}", kLeastKernelMilliseconds,
-                                      kMostKernelMilliseconds));
-    return std::nullopt;
-  }
-
   bool read_call(KernelCall& call) {
     call.family = family_;
     call.op = std::string{table_.cell(kTableOp)};
     call.dtype = "fp32";
     bool is_right = has_known_words();
     if (table_.has(kTableDtype)) {
-      const auto dtype = table_.choice(kTableDtype, kTableDtypes);
+      const auto dtype = table_.choice(kTableDtype, kKernelDtypes);
       is_right = is_right && dtype;
-      if (dtype) call.dtype = std::string{kTableDtypes[*dtype]};
+      if (dtype) call.dtype = std::string{kKernelDtypes[*dtype]};
     }
     for (const std::size_t column :
          {std::size_t{kTablePass}, std::size_t{kTableBackend}, std::size_t{kTableLayout}}) {
@@ -325,8 +299,8 @@ class KernelTableReader {
       launch.algorithm = digests_[static_cast<std::size_t>(*id)];
     }
     launch.kernels = 1 + std::count(launch.algorithm.begin(), launch.algorithm.end(), '|');
-    const auto blocks = product(kTableGx, kMostGrid, kMostBlocks);
-    const auto threads = product(kTableBx, kMostThreads, kMostThreads);
+    const auto blocks = product(kTableGx, kMostGridSize, kMostLaunchBlocks);
+    const auto threads = product(kTableBx, kMostBlockThreads, kMostBlockThreads);
     if (!blocks || !threads) return false;
     launch.blocks = *blocks;
     launch.threads = *threads;
@@ -343,29 +317,20 @@ class KernelTableReader {
     return !table_.has(kTableLaunches) || read_launches(launch);
   }
 
-  // Every launch, "kernel:grid:block:smem:regs:occ:cluster", joined by ";". The one that does the arithmetic is the main one,
-  // whichever has the most threads.
+  // The launch that does the arithmetic is the main one, whichever has the most threads.
   bool read_launches(KernelLaunch& launch) {
-    std::string_view rest = table_.cell(kTableLaunches);
+    const auto launches = listed_launches(table_, kTableLaunches, names_.size());
+    if (!launches) return false;
     std::int64_t all_threads = 0;
     bool has_main = does_arithmetic(launch.kernel);
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(';'), rest.size());
-      const auto one = parsed_launch(rest.substr(0, end));
-      if (!one) {
-        table_.reject(kTableLaunches,
-                      "kernel:grid:block:smem:regs:occ:cluster of each launch, joined by \";\"");
-        return false;
-      }
-      all_threads += one->blocks * one->threads;
-      if (!has_main && does_arithmetic(names_[one->kernel])) {
-        has_main = true;
-        launch.kernel = names_[one->kernel];
-        launch.blocks = one->blocks;
-        launch.threads = one->threads;
-        launch.occupancy = one->occupancy;
-      }
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+    for (const ListedLaunch& one : *launches) {
+      all_threads += one.all_threads();
+      if (has_main || !does_arithmetic(names_[one.kernel])) continue;
+      has_main = true;
+      launch.kernel = names_[one.kernel];
+      launch.blocks = one.blocks;
+      launch.threads = one.threads;
+      launch.occupancy = one.occupancy;
     }
     launch.helper_threads = std::max<std::int64_t>(0, all_threads - launch.blocks * launch.threads);
     return true;
@@ -382,55 +347,14 @@ class KernelTableReader {
     return false;
   }
 
-  struct ParsedLaunch {
-    std::size_t kernel = 0;
-    std::int64_t blocks = 0;
-    std::int64_t threads = 0;
-    std::int64_t occupancy = 0;
-  };
-
-  std::optional<ParsedLaunch> parsed_launch(std::string_view text) const {
-    std::array<std::int64_t, 11> numbers{};  // kernel, grid, block, smem, regs, occ, cluster
-    std::size_t count = 0;
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (count < numbers.size()) {
-      const auto [next, error] = std::from_chars(at, end, numbers[count]);
-      if (error != std::errc{} || numbers[count] < 0 || numbers[count] > kMostGrid)
-        return std::nullopt;
-      ++count;
-      at = next;
-      if (at == end) break;
-      if (*at != ':' && *at != 'x') return std::nullopt;
-      ++at;
-    }
-    if (count != numbers.size() || at != end) return std::nullopt;
-    const auto kernel = static_cast<std::size_t>(numbers[0]);
-    if (kernel >= names_.size()) return std::nullopt;
-    const auto blocks = product_of({numbers[1], numbers[2], numbers[3]}, kMostBlocks);
-    const auto threads = product_of({numbers[4], numbers[5], numbers[6]}, kMostThreads);
-    if (!blocks || !threads) return std::nullopt;
-    return ParsedLaunch{kernel, *blocks, *threads, numbers[9]};
-  }
-
   // The three sizes of a grid or of a block.
   std::optional<std::int64_t> product(std::size_t first, std::int64_t most_x, std::int64_t most) {
     const auto x = table_.integer(first, 1, most_x);
     const auto y = table_.integer(first + 1, 1, kMostGridSide);
     const auto z = table_.integer(first + 2, 1, kMostGridSide);
     if (!x || !y || !z) return std::nullopt;
-    const auto all = product_of({*x, *y, *z}, most);
+    const auto all = launch_product({*x, *y, *z}, most);
     if (!all) table_.reject(first, fmt::format("at most {} in the three sizes together", most));
-    return all;
-  }
-
-  static std::optional<std::int64_t> product_of(const std::array<std::int64_t, 3>& sizes,
-                                                std::int64_t most) {
-    std::int64_t all = 1;
-    for (const std::int64_t size : sizes) {
-      if (size < 1 || size > most / all) return std::nullopt;
-      all *= size;
-    }
     return all;
   }
 
