@@ -18,6 +18,10 @@ using predict::StepMoment;
 // Moments nearer than this part of the whole step are the same: sums in another order.
 constexpr double kSameMoment = 1e-11;
 
+// Fronts that points come to are reduced at so many times their limit: memory stays bounded however many groups may be
+// sent together.
+constexpr std::size_t kCrowded = 16;
+
 struct FrontPoint {
   StepMoment at;
   double sending = 0;     // sum of the collectives' times alone
@@ -76,6 +80,8 @@ class OverlapSearch {
                                   from.ctas + step_.ctas()[choice], choice, sent, p});
           ++transitions_;
         }
+        if (limits_.front > 0 && fronts_[end].size() > kCrowded * limits_.front)
+          reduce(fronts_[end]);
       }
     }
   }

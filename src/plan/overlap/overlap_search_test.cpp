@@ -231,6 +231,17 @@ TEST(OverlapSearch, ThinnedFrontsCostLessThanHalfAPercent) {
   }
 }
 
+TEST(OverlapSearch, FrontsThatManyWaysLeadToAreThinnedOnTheWay) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const OverlapStep step = large_step(seed);
+    const OverlapPlan exact = search_overlap(step, {.front = 0, .window = 10});
+    const OverlapPlan thinned = search_overlap(step, {.front = 128, .window = 10});
+    EXPECT_LE(thinned.step_ms, exact.step_ms * 1.005);
+    EXPECT_GE(thinned.step_ms, exact.step_ms - 1e-9);
+    EXPECT_NEAR(step.step_ms(thinned.sent), thinned.step_ms, 1e-9);
+  }
+}
+
 // ---- laws ----
 
 struct RandomStep {
