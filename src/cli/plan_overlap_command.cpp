@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -44,7 +45,7 @@ predict::ContentionCurves curves_of(const OverlapDocument& document) {
 
 predict::CollectiveSystem system_of(const OverlapDocument& document) {
   return {.ranks = static_cast<int>(document.ranks),
-          .nodes = static_cast<int>(document.nodes),
+          .nodes = static_cast<int>(document.nodes.value_or(1)),
           .network_gbps = document.network_gbps,
           .channel_gbps = document.channel_gbps,
           .channel_beside_gbps = document.channel_beside_gbps,
@@ -91,7 +92,12 @@ report::ReportHeader overlap_header(const OptionValues& options, const OverlapDo
 Result<OverlapDocument> read_asked_step(const OptionValues& options) {
   Diagnostics mistakes;
   const std::filesystem::path file = options.text("overlap");
-  const std::vector<std::filesystem::path> inputs{file};
+  auto document = formats::read_overlap_document(file);
+  std::vector<std::filesystem::path> inputs{file};
+  if (document) {
+    inputs.push_back(document->kernels_file);
+    if (!document->curves_file.empty()) inputs.push_back(document->curves_file);
+  }
   for (const char* option : {"report", "tuner"}) {
     if (options.has(option))
       check_output(fmt::format("--{}", option), options.text(option), inputs, mistakes);
@@ -102,7 +108,6 @@ Result<OverlapDocument> read_asked_step(const OptionValues& options) {
     if (!rate)
       mistakes.add({{}, 0, "--rate", options.text("rate"), std::string{formats::kDataRateRule}});
   }
-  auto document = formats::read_overlap_document(file);
   if (!document) {
     Error error = document.error();
     mistakes.append(error.details);
@@ -168,7 +173,8 @@ Result<void> plan_overlap_command(const OptionValues& options, Console& console)
   const plan::OverlapAdvice advice =
       plan::advise_overlap(step, static_cast<std::size_t>(usual - document->ctas.begin()),
                            {.window = static_cast<std::size_t>(options.integer("fuse"))});
-  const report::OverlapView view{document->name, step, advice, system};
+  const report::OverlapView view{document->name, step, advice, system,
+                                 document->nodes ? std::optional{system.nodes} : std::nullopt};
   std::string text;
   if (options.flag("json")) {
     auto json = report::overlap_json(view);

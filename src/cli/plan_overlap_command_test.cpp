@@ -16,6 +16,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 using OverlapJson = nlohmann::json;
 
@@ -104,6 +105,9 @@ TEST(PlanOverlapOnH200, StepsOfAnotherSessionAreNearWhereTheNetworkSetsThePace) 
   fmt::print("mean of {}: {:.2f} %; of all, {} are within 8 %\n", count, 100 * sum / count,
              near_of_all);
   EXPECT_EQ(count, 48);
+  EXPECT_LE(sum / count, 0.02);
+  // Where the slower blocks set the pace, the faster ones say little; most are still near.
+  EXPECT_GE(near_of_all, 68);
 }
 
 // Why the stand-in loads through shared memory (docs/models/overlap.md).
@@ -143,6 +147,8 @@ TEST(PlanOverlapOnH200, TheChosenSettingIsWithinTwoPercentOfTheBestMeasured) {
       for (const auto& [ctas, ms] : measured) best = std::min(best, ms);
       const auto answer = overlap_answer(network, gbps);
       const int chosen = answer["after"]["collectives"][0]["ctas"].get<int>();
+      for (const auto& collective : answer["after"]["collectives"])
+        ASSERT_EQ(collective["ctas"], chosen) << network;  // one number for all was measured
       EXPECT_LE(measured.at(chosen), best * 1.02) << network << " " << gbps << " GB/s " << chosen;
       fmt::print(
           "{} at {} GB/s: {} CTAs, {:.1f} % over the best; saves {:.1f} % of the default's step, "
@@ -208,7 +214,10 @@ TEST_F(PlanOverlapFiles, WritesTheTunersTableAndThePage) {
   const std::string page = (folder_.path() / "overlap.html").string();
   const Ran ran = weir({"plan", "--overlap", write_step(), "--tuner", tuner, "--report", page});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(content_of(tuner), HasSubstr("\nallreduce,0,4294967295,ring,simple,8,1,8,-1,-1\n"));
+  EXPECT_THAT(
+      content_of(tuner),
+      MatchesRegex("# collective_type,.*\nallreduce,262144,9223372036854775807,ring,simple,8,-1,8,"
+                   "-1,-1\n"));
   EXPECT_THAT(content_of(page),
               AllOf(HasSubstr("How many CTAs should collectives use?"),
                     HasSubstr("computing beside a collective"), HasSubstr("</html>")));
@@ -227,6 +236,48 @@ TEST_F(PlanOverlapFiles, AFileWithMistakesTellsThemAll) {
   for (const char* part :
        {"hosts", "sms", "memory", "rate", "choices", "default", "us", "curve", "sends"})
     EXPECT_THAT(ran.err, HasSubstr(part));
+}
+
+TEST_F(PlanOverlapFiles, WithoutAGpuNothingElseIsAMistake) {
+  const std::string file = folder_
+                               .write("step.yaml",
+                                      "kernels: kernels.csv\nnetwork: {ranks: 8, rate: 50GB/s}\n"
+                                      "ctas: {choices: [1, 64], default: 64}\n")
+                               .string();
+  folder_.write("kernels.csv", "us,sends\n1,5\n");
+  const Ran ran = weir({"plan", "--overlap", file});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("gpu"), Not(HasSubstr("ctas")), Not(HasSubstr("choices"))));
+}
+
+TEST_F(PlanOverlapFiles, MoreCtasThanNcclHasChannelsAreRefused) {
+  const std::string file = folder_
+                               .write("step.yaml",
+                                      "kernels: kernels.csv\ngpu: {sms: 400, memory: 4800GB/s}\n"
+                                      "network: {ranks: 8, rate: 50GB/s}\n"
+                                      "ctas: {choices: [8, 65], default: 8}\n")
+                               .string();
+  folder_.write("kernels.csv", "us,sends\n1,5\n");
+  const Ran ran = weir({"plan", "--overlap", file});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("from 1 to 64, the most that NCCL has channels"));
+}
+
+TEST_F(PlanOverlapFiles, WhatIsReadIsNotWrittenOver) {
+  const std::string file = write_step("curves: curves.csv\n");
+  const std::string curves = "kernel,ctas,target_gbps,gbps,rate,first\nplain,8,0,40,1,\n";
+  const std::string kernels = "us,curve,sends\n1000,plain,28000000\n";
+  folder_.write("curves.csv", curves);
+  folder_.write("kernels.csv", kernels);
+  for (const char* option : {"--tuner", "--report"}) {
+    for (const char* name : {"kernels.csv", "curves.csv", "step.yaml"}) {
+      const Ran ran = weir({"plan", "--overlap", file, option, (folder_.path() / name).string()});
+      EXPECT_EQ(ran.exit_code, 2) << option << " " << name;
+      EXPECT_THAT(ran.err, HasSubstr(option));
+    }
+  }
+  EXPECT_EQ(content_of((folder_.path() / "kernels.csv").string()), kernels);
+  EXPECT_EQ(content_of((folder_.path() / "curves.csv").string()), curves);
 }
 
 TEST_F(PlanOverlapFiles, ClustersStandStillBesideACollectiveThatWasThereFirst) {

@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 6> kOverlapNetworkKeys{
     "ranks", "nodes", "rate", "channel", "channel_beside", "latency_us"};
 constexpr std::array<std::string_view, 2> kOverlapCtaKeys{"choices", "default"};
 constexpr std::int64_t kMostSms = 4096;
+constexpr std::int64_t kMostCtas = 64;  // NCCL's MAXCHANNELS
 constexpr std::int64_t kMostRanks = 1'000'000;
 constexpr std::int64_t kMostOverlapBytes = std::int64_t{1} << 50;
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 40;
@@ -191,12 +192,15 @@ class OverlapReader {
       read_ctas({document_, *value, "ctas", kOverlapCtaKeys, mistakes_});
     std::set<std::string> names;
     if (const auto curves = top.get("curves", "a CSV file", any)) {
-      keep(read_curves(folder_ / *curves), read_.curves);
+      read_.curves_file = folder_ / *curves;
+      keep(read_curves(read_.curves_file), read_.curves);
       for (const ContentionRow& row : read_.curves) names.insert(row.kernel);
       if (read_.curves.empty()) return;
     }
-    if (const auto kernels = top.require("kernels", "a CSV file", any))
-      keep(read_kernels(folder_ / *kernels, names), read_.kernels);
+    if (const auto kernels = top.require("kernels", "a CSV file", any)) {
+      read_.kernels_file = folder_ / *kernels;
+      keep(read_kernels(read_.kernels_file, names), read_.kernels);
+    }
   }
 
   static std::optional<YamlValue> part(const YamlFields& top, std::string_view key,
@@ -234,7 +238,7 @@ class OverlapReader {
     if (!fields.is_usable()) return;
     if (!fields.has("ranks")) fields.reject("ranks", fmt::format("2 to {}", kMostRanks));
     read_.ranks = fields.integer("ranks", 2, kMostRanks).value_or(kMostRanks);
-    read_.nodes = fields.integer("nodes", 1, read_.ranks).value_or(1);
+    read_.nodes = fields.integer("nodes", 1, read_.ranks);
     read_.network_gbps = gbps(fields, "rate", 1, true);
     read_.channel_gbps = gbps(fields, "channel", read_.channel_gbps);
     read_.channel_beside_gbps = gbps(fields, "channel_beside", 0);
@@ -248,9 +252,12 @@ class OverlapReader {
 
   void read_ctas(const YamlFields& fields) {
     if (!fields.is_usable()) return;
-    const std::int64_t most = std::max<std::int64_t>(1, read_.sms / 2);
+    // Without a usable number of SMs, whose mistake is told there, any is right here.
+    const std::int64_t most =
+        std::min(kMostCtas, read_.sms > 0 ? std::max<std::int64_t>(1, read_.sms / 2) : kMostCtas);
     const std::string rule =
-        fmt::format("a list that ascends, from 1 to {}, half of the SMs", most);
+        fmt::format("a list that ascends, from 1 to {}, {}", most,
+                    most == kMostCtas ? "the most that NCCL has channels" : "half of the SMs");
     const auto list = fields.find("choices");
     if (!list || !list->is_list() || list->items().empty()) {
       fields.reject("choices", rule);

@@ -45,12 +45,14 @@ struct ContentionRow {
 
 struct OverlapDocument {
   std::string name;
+  std::filesystem::path kernels_file;
+  std::filesystem::path curves_file;  // empty: none
   std::vector<OverlapKernelRow> kernels;
   std::vector<ContentionRow> curves;
   std::int64_t sms = 0;
   double memory_gbps = 0;
   std::int64_t ranks = 0;
-  std::int64_t nodes = 1;
+  std::optional<std::int64_t> nodes;  // none: one, or not said
   double network_gbps = 0;
   double channel_gbps = 36;
   double channel_beside_gbps = 0;  // 0: as alone

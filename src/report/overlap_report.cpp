@@ -24,8 +24,6 @@ using predict::OverlapRun;
 using predict::SentGroups;
 
 constexpr double kMegabyte = 1e6;
-// NCCL's tuner reads sizes as size_t; this is its word for all that follow.
-constexpr std::int64_t kTunerMostBytes = 4'294'967'295;
 
 std::vector<SentGroups> with_choice(const OverlapView& view, std::size_t choice) {
   std::vector<SentGroups> sent = view.advice.groups;
@@ -128,15 +126,37 @@ Json each_ctas(const OverlapView& view) {
   return ctas;
 }
 
+// How many CTAs NCCL may take and must be able to take: a tuner's rules choose among those. It takes fewer than its
+// default when told the most, and more than that only when told the least.
+struct NcclCtas {
+  int least = 1;
+  int most = 1;
+};
+
+NcclCtas nccl_ctas(const OverlapView& view) {
+  const plan::OverlapAdvice& advice = view.advice;
+  const int usual = ctas_of(view, advice.default_choice);
+  NcclCtas ctas;
+  if (advice.is_tuner_worth_it()) {
+    for (const plan::TunerRule& rule : advice.tuner) ctas.most = std::max(ctas.most, rule.ctas);
+  } else {
+    ctas.most = advice.gain() > 0 ? ctas_of(view, advice.best_uniform) : usual;
+  }
+  if (ctas.most > usual) ctas.least = ctas.most;
+  return ctas;
+}
+
 Json nccl_json(const OverlapView& view) {
   const plan::OverlapAdvice& advice = view.advice;
   Json rules = Json::array();
   for (const plan::TunerRule& rule : advice.tuner)
     rules.push_back(
         {{"min_bytes", rule.min_bytes}, {"max_bytes", rule.max_bytes}, {"channels", rule.ctas}});
-  const int most = ctas_of(view, advice.gain() > 0 ? advice.best_uniform : advice.default_choice);
-  return {{"environment", {{"NCCL_MAX_CTAS", std::to_string(most)}}},
-          {"config", {{"minCTAs", 1}, {"maxCTAs", most}}},
+  const NcclCtas ctas = nccl_ctas(view);
+  Json environment = {{"NCCL_MAX_CTAS", std::to_string(ctas.most)}};
+  if (ctas.least > 1) environment["NCCL_MIN_CTAS"] = std::to_string(ctas.least);
+  return {{"environment", std::move(environment)},
+          {"config", {{"minCTAs", ctas.least}, {"maxCTAs", ctas.most}}},
           {"tuner", std::move(rules)},
           {"use_tuner", advice.is_tuner_worth_it()}};
 }
@@ -294,26 +314,36 @@ std::string overlap_time_lines(const OverlapView& view, std::size_t width) {
 }
 
 std::string nccl_settings(const OverlapView& view) {
-  const plan::OverlapAdvice& advice = view.advice;
-  if (advice.is_tuner_worth_it())
-    return "NCCL: write the table with --tuner FILE and set NCCL_TUNER_CONFIG_FILE=FILE with "
-           "NCCL's example "
-           "tuner plugin.\n";
-  const int most = ctas_of(view, advice.gain() > 0 ? advice.best_uniform : advice.default_choice);
+  const NcclCtas ctas = nccl_ctas(view);
+  if (view.advice.is_tuner_worth_it()) {
+    const std::string raised =
+        ctas.least > 1 ? fmt::format(", and NCCL_MIN_CTAS={}", ctas.least) : std::string{};
+    return fmt::format(
+        "NCCL: write the table with --tuner FILE and set NCCL_TUNER_CONFIG_FILE=FILE with NCCL's "
+        "example tuner plugin{}. That plugin gives one channel to every call without a row in the "
+        "table: add rows for what else your program sends.\n",
+        raised);
+  }
+  if (ctas.least > 1)
+    return fmt::format(
+        "NCCL: NCCL_MIN_CTAS={0} and NCCL_MAX_CTAS={0}, or minCTAs = maxCTAs = {0} in the "
+        "configuration of the communicator that sends gradients.\n",
+        ctas.most);
   return fmt::format(
       "NCCL: NCCL_MAX_CTAS={0}, or maxCTAs = {0} in the configuration of the communicator "
       "that sends gradients.\n",
-      most);
+      ctas.most);
 }
 
 std::string tuner_csv(const OverlapView& view) {
   std::string text =
-      "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,"
+      "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,"
       "regBuff\n";
+  constexpr int kAnyNumber = -1;
   for (const plan::TunerRule& rule : view.advice.tuner) {
-    text += fmt::format("allreduce,{},{},ring,simple,{},{},{},-1,-1\n", rule.min_bytes,
-                        std::min(rule.max_bytes, std::max(kTunerMostBytes, rule.min_bytes)),
-                        rule.ctas, view.system.nodes, view.system.ranks);
+    text +=
+        fmt::format("allreduce,{},{},ring,simple,{},{},{},-1,-1\n", rule.min_bytes, rule.max_bytes,
+                    rule.ctas, view.told_nodes.value_or(kAnyNumber), view.system.ranks);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 // and what to set in NCCL. One value feeds the text, the JSON, the tuner's table and the page.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "domain/result.h"
@@ -19,6 +20,7 @@ struct OverlapView {
   const predict::OverlapStep& step;
   const plan::OverlapAdvice& advice;
   predict::CollectiveSystem system;
+  std::optional<int> told_nodes;  // none: not said over how many nodes the ranks are
 };
 
 // What is sent beside what, in one sentence.

@@ -34,7 +34,9 @@ std::vector<TunerRule> rules_of(const OverlapStep& step,
     if (!rules.empty() && rules.back().ctas == ctas) {
       rules.back().max_bytes = bytes;
     } else {
-      rules.push_back({rules.empty() ? 0 : rules.back().max_bytes + 1, bytes, ctas});
+      rules.push_back(
+          {rules.empty() ? std::min(kLeastRuleBytes, bytes) : rules.back().max_bytes + 1, bytes,
+           ctas});
     }
   }
   if (!rules.empty()) rules.back().max_bytes = std::numeric_limits<std::int64_t>::max();

@@ -14,7 +14,9 @@ namespace weir::plan {
 // A choice for each collective is worth a tuner plugin when it saves this much more than one for all.
 inline constexpr double kWorthATuner = 0.02;
 
-// A collective of min_bytes to max_bytes gets so many CTAs: a tuner sees the size, not which group it is.
+// A collective of min_bytes to max_bytes gets so many CTAs: a tuner sees the size, not which group it is. What is
+// smaller than all of the step's, and than kLeastRuleBytes, has no rule: few CTAs serve it, and its algorithm is the library's choice.
+inline constexpr std::int64_t kLeastRuleBytes = std::int64_t{256} << 10;
 struct TunerRule {
   std::int64_t min_bytes = 0;
   std::int64_t max_bytes = 0;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/overlap/two_choices_testing.h"
+
 namespace weir::plan {
 namespace {
 
@@ -16,16 +18,6 @@ using predict::OverlapTimeline;
 using predict::SentGroups;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-// Two choices, 2 and 8 CTAs; few CTAs are slower by `slower` and cost `loss` less.
-OverlapStep two_choices(std::vector<GradientGroup> groups, double slower, double rate_many) {
-  return {OverlapTimeline{{10, 10}, {{{1, 1}, {1, 1}}, {{rate_many, rate_many}, {1, 1}}}},
-          std::move(groups),
-          {2, 8},
-          [slower](std::int64_t bytes, std::size_t choice) {
-            return static_cast<double>(bytes) * (choice == 0 ? slower : 1);
-          }};
-}
 
 TEST(OverlapAdvice, SaysThatThereIsNoGainWhereThereIsNone) {
   // All is sent after computing: many CTAs are best, and they are the default.
@@ -53,7 +45,7 @@ TEST(OverlapAdvice, ARuleBySizeWhenGroupsWantDifferentNumbers) {
   const OverlapStep step = two_choices({{2, 3}, {20, 30}}, 3, 0.2);
   const OverlapAdvice advice = advise_overlap(step, 1);
   EXPECT_TRUE(advice.is_tuner_worth_it());
-  EXPECT_EQ(advice.tuner, (std::vector<TunerRule>{{0, 3, 2}, {4, kMost, 8}}));
+  EXPECT_EQ(advice.tuner, (std::vector<TunerRule>{{3, 3, 2}, {4, kMost, 8}}));
   EXPECT_EQ(advice.after_ms(), 50);
   EXPECT_EQ(advice.advised(step), (std::vector<SentGroups>{{1, 0}, {2, 1}}));
 }
@@ -62,7 +54,7 @@ TEST(OverlapAdvice, EqualSizesGetTheLargerNumber) {
   const OverlapStep step = two_choices({{2, 6}, {20, 6}}, 3, 0.2);
   const OverlapAdvice advice = advise_overlap(step, 1);
   EXPECT_EQ(advice.each.sent, (std::vector<SentGroups>{{1, 0}, {2, 1}}));
-  EXPECT_EQ(advice.tuner, (std::vector<TunerRule>{{0, kMost, 8}}));
+  EXPECT_EQ(advice.tuner, (std::vector<TunerRule>{{6, kMost, 8}}));
   EXPECT_EQ(advice.tuner_ms, advice.uniform_ms[1]);
 }
 
