@@ -164,7 +164,8 @@ KernelGroup scaled_group(const std::string& key, const Rows& rows, const KernelG
   const double factor = std::exp(logs / (static_cast<double>(rows.size()) + kFactorPrior));
   for (double& value : group.seconds) value = short_number(value * factor);
   for (double& value : group.traffic_seconds) value = short_number(value * factor);
-  group.error = mean_error(group, rows);
+  // The factor was fitted to these very rows: that alone would flatter it.
+  group.error = std::max(parent.error, mean_error(group, rows));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     widen(group.flops, rows[i]->features.work.flops, i == 0);
     widen(group.bytes, rows[i]->features.work.all_bytes(), i == 0);
