@@ -337,9 +337,9 @@ class KernelTableReader {
   }
 
   static bool does_arithmetic(std::string_view kernel) {
-    if (kernel.find("educe") != std::string_view::npos ||
-        kernel.find("elementwise") != std::string_view::npos)
-      return false;
+    for (const std::string_view helper :
+         {"educe", "elementwise", "dot_do_o", "convert_dq", "splitkv_combine"})
+      if (kernel.find(helper) != std::string_view::npos) return false;
     for (const std::string_view word :
          {"gemm", "nvjet", "fprop", "dgrad", "wgrad", "convolve", "Convolution", "fmha", "flash",
           "softmax", "SoftMax", "pool", "embedding"})

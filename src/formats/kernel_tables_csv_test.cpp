@@ -65,6 +65,27 @@ TEST(KernelTablesCsv, TheKernelThatDoesTheArithmeticIsTheMainOne) {
   EXPECT_EQ(sample.launch.helper_threads, 999 * 64);
 }
 
+// Kernels that fused attention calls before and after itself carry its name, too.
+TEST(KernelTablesCsv, WhatPreparesAttentionIsNotTheMainKernel) {
+  const std::string main = "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel";
+  auto input = InputFile::from_memory(
+      "table.csv",
+      "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,B,heads,kv_heads,Sq,Sk,D,causal,pass,"
+      "backend,dtype,occ,launches\n"
+      "train,sdpa,NVIDIA H200,0.5,0,24,1,1,256,1,1,1,1,1,3072,3072,64,1,bwd,flash,bf16,5,"
+      "0:24x1x1:256x1x1:0:32:5:1;1:12x1x1:384x1x1:0:32:1:1;2:24x1x1:256x1x1:0:32:5:1\n");
+  std::vector<KernelTable> tables;
+  const auto done =
+      read_kernel_table(std::move(*input), KernelFamily::attention,
+                        {"flash_bwd_dot_do_o_kernel", main, "flash_bwd_convert_dq_kernel"}, tables);
+  ASSERT_TRUE(done) << to_string(done.error().details);
+  const KernelSample& sample = tables[0].samples[0];
+  EXPECT_EQ(sample.launch.kernel, main);
+  EXPECT_EQ(sample.launch.blocks, 12);
+  EXPECT_EQ(sample.launch.occupancy, 1);
+  EXPECT_EQ(sample.launch.helper_threads, 2 * 24 * 256);
+}
+
 // Tables that number the same kernels differently give the same samples.
 TEST(KernelTablesCsv, ASequenceOfKernelsIsNamedByTheirNames) {
   const std::string header =

@@ -88,12 +88,18 @@ KernelFeatures kernel_features(const KernelCall& call, const LaunchSketch& sketc
   // Blocks that share an SM take turns; less than a wave of them have it to themselves.
   const double shared = std::min(occupancy, std::ceil(tiles / model.device.sms));
   const double per_sm_waves = waves * shared;
-  const double causal = call.family == KernelFamily::attention
-                            ? work.flops / std::max(1.0, outputs_of(work) * work.depth)
-                            : 1;
+  const double per_pair =
+      call.family == KernelFamily::attention
+          ? work.flops / std::max(1.0, outputs_of(work) * work.depth * work.filled)
+          : 1;
+  // Tiles of causal attention are of all lengths up to the whole depth: SMs end at nearly the same time, but not before the
+  // longest tile does.
+  const double per_sm = tiles / model.device.sms;
+  const double longest_way =
+      work.filled < 1 ? std::max(per_sm, 1.0) * work.filled + 1 - work.filled : per_sm_waves;
   features.columns[kOnce] = 1;
-  features.columns[kWaveDepth] = per_sm_waves * area * depth * causal;
-  features.columns[kTileDepth] = tiles / model.device.sms * area * depth * causal;
+  features.columns[kWaveDepth] = longest_way * area * depth * per_pair;
+  features.columns[kTileDepth] = per_sm * area * depth * per_pair * work.filled;
   features.columns[kWaveArea] = per_sm_waves * area;
   features.columns[kTraffic] = work.bytes;
   features.columns[kWeights] = work.weight_bytes;

@@ -45,7 +45,7 @@ struct ShareOfShape {
 ShareOfShape share_of_shape(KernelFamily family) {
   switch (family) {
     case KernelFamily::attention:
-      return {0.25, 0.4};
+      return {0.15, 0.35};
     case KernelFamily::gemm:
       return {0.25, 0.65};
     case KernelFamily::conv:
@@ -89,8 +89,9 @@ std::vector<std::string> group_keys(const KernelCall& call, const LaunchSketch& 
       const std::string exact = format + "/" + call.variant;
       const std::string size = "/D=" + std::to_string(call.sizes[attention_size::d]);
       const std::string causal = call.sizes[attention_size::causal] != 0 ? "/causal" : "/full";
-      return {exact + size + causal, exact + size, exact, family + "/" + call.variant,
-              family + "/" + pass_of(call)};
+      const std::string kernel = call.variant.ends_with("/math") ? "" : "/" + sketch.kernel;
+      return {exact + kernel + size + causal, exact + kernel + size,       exact + kernel, exact,
+              family + "/" + call.variant,    family + "/" + pass_of(call)};
     }
     case KernelFamily::rows:
     case KernelFamily::image:

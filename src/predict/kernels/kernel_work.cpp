@@ -103,7 +103,9 @@ KernelWork attention_work(const KernelCall& call) {
   const double sk = call_size(call, attention_size::sk), d = call_size(call, attention_size::d);
   const bool is_backward = pass_of(call) == "bwd";
   KernelWork work;
-  work.flops = 4 * b * heads * d * attention_pairs(sq, sk, call.sizes[attention_size::causal] != 0);
+  const double pairs = attention_pairs(sq, sk, call.sizes[attention_size::causal] != 0);
+  work.flops = 4 * b * heads * d * pairs;
+  work.filled = pairs / (sq * sk);
   work.bytes =
       element_bytes(call.dtype) * b * d * 2 * (heads * sq + kv_heads * sk) + 4 * b * heads * sq;
   if (is_backward) {
@@ -112,9 +114,10 @@ KernelWork attention_work(const KernelCall& call) {
   }
   // What backends without a fused kernel write and read: every score.
   work.weight_bytes = element_bytes(call.dtype) * b * heads * sq * sk;
-  work.rows = sq;
+  // Forward a block has some queries and goes over the keys, backward the other way.
+  work.rows = is_backward ? sk : sq;
   work.columns = d;
-  work.depth = sk;
+  work.depth = is_backward ? sq : sk;
   work.batch = b * heads;
   return work;
 }

@@ -17,6 +17,7 @@ struct KernelWork {
   double columns = 1;
   double depth = 1;
   double batch = 1;
+  double filled = 1;  // share of rows x depth that is computed: causal attention leaves out half
   double taps = 1;  // the reduction is over so many places of a filter, each padded to whole steps
 
   double all_bytes() const { return bytes + weight_bytes; }

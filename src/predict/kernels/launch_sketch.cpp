@@ -11,8 +11,8 @@ namespace {
 constexpr std::int32_t kLeastTile = 8;
 constexpr std::int32_t kMostTile = 4096;
 constexpr double kMostSplit = 256;
-constexpr std::int32_t kAttentionRows =
-    128;  // of queries in a block, in all the fused kernels that were seen
+constexpr std::int32_t kAttentionRows = 128;  // in a block, where its name does not tell
+constexpr std::int32_t kAttentionStep = 64;
 
 bool is_name_digit(char c) {
   return c >= '0' && c <= '9';
@@ -50,6 +50,28 @@ std::optional<std::size_t> tile_place(std::string_view kernel) {
 
 double tile_count(const KernelWork& work, double rows, double columns) {
   return std::ceil(work.rows / rows) * std::ceil(work.columns / columns) * work.batch;
+}
+
+// What a block of fused attention has, and how far it goes at a time: queries and keys forward, keys and queries backward.
+KernelTile attention_tile(std::string_view kernel, bool is_backward) {
+  std::int32_t queries = kAttentionRows;
+  std::int32_t keys = kAttentionStep;
+  constexpr std::string_view kTraits = "kernel_traits<";
+  if (const auto at = kernel.find(kTraits); at != std::string_view::npos) {
+    const std::size_t first = kernel.find(", ", at);
+    const std::size_t second = kernel.find(", ", first + 2);
+    if (second != std::string_view::npos) {
+      queries = number_from(kernel, first + 2);
+      keys = number_from(kernel, second + 2);
+    }
+  } else if (kernel.find("fmha_cutlass") != std::string_view::npos) {
+    if (const auto tile = tile_in_name(kernel)) {
+      queries = tile->first;
+      keys = tile->second;
+    }
+  }
+  if (!is_tile_size(queries) || !is_tile_size(keys)) return {kAttentionRows, 0, kAttentionStep};
+  return is_backward ? KernelTile{keys, 0, queries} : KernelTile{queries, 0, keys};
 }
 
 bool has_split_in_name(std::string_view kernel) {
@@ -104,9 +126,15 @@ LaunchSketch sketch_of(const KernelCall& call, const KernelLaunch& launch, doubl
   sketch.threads = static_cast<std::int32_t>(launch.threads);
   sketch.kernels = static_cast<std::int32_t>(launch.kernels);
   if (call.family == KernelFamily::attention) {
-    sketch.tile_rows = kAttentionRows;
+    const KernelTile tile = attention_tile(launch.kernel, pass_of(call) == "bwd");
+    sketch.tile_rows = tile.first;
     sketch.tile_columns =
         static_cast<std::int32_t>(std::min<std::int64_t>(call.sizes[attention_size::d], kMostTile));
+    sketch.tile_depth = tile.depth;
+    const double tiles = tile_count(kernel_work(call), sketch.tile_rows, sketch.tile_columns);
+    const double split = std::floor(static_cast<double>(launch.blocks) / tiles + 0.25);
+    if (split >= 2 && !call.variant.ends_with("/math"))
+      sketch.split = static_cast<std::int32_t>(std::min(split, kMostSplit));
     return sketch;
   }
   const auto tile = tile_in_name(launch.kernel);

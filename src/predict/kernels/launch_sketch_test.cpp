@@ -78,6 +78,48 @@ TEST(LaunchSketch, WithoutATileBlocksGrowWithOutputs) {
   EXPECT_EQ(tiles_of(sketch, work, 50, 0), 50);
 }
 
+KernelCall attention(const char* variant, std::int64_t queries, std::int64_t keys) {
+  return {KernelFamily::attention, "sdpa", "bf16", variant, {2, 3, 3, queries, keys, 64, 0}};
+}
+
+TEST(LaunchSketch, AttentionForwardHasBlocksOfQueries) {
+  const LaunchSketch sketch = sketch_of(
+      attention("fwd/flash", 500, 900),
+      launched("flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 32, 4, false>", 24), 132);
+  EXPECT_EQ(sketch.tile_rows, 128);
+  EXPECT_EQ(sketch.tile_depth, 32);
+  EXPECT_EQ(sketch.split, 1);
+  EXPECT_EQ(sketch_of(attention("fwd/efficient", 500, 900),
+                      launched("fmha_cutlassF_bf16_aligned_64x128_rf_sm80", 48), 132)
+                .tile_rows,
+            64);
+}
+
+TEST(LaunchSketch, AttentionBackwardHasBlocksOfKeys) {
+  const KernelCall call = attention("bwd/flash", 500, 900);
+  const KernelLaunch launch =
+      launched("flash_bwd_dq_dk_dv_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8>", 48);
+  const LaunchSketch sketch = sketch_of(call, launch, 132);
+  EXPECT_EQ(sketch.tile_rows, 128);
+  EXPECT_EQ(sketch.tile_depth, 64);
+  EXPECT_EQ(launch_size(sketch, kernel_work(call), launch).tiles, 2 * 3 * 8);
+}
+
+TEST(LaunchSketch, AttentionOfOneQueryIsCutAlongTheKeys) {
+  const KernelCall call = attention("fwd/flash", 1, 16384);
+  const KernelLaunch launch =
+      launched("flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<64, 64, 256, 4, false>", 42);
+  const LaunchSketch sketch = sketch_of(call, launch, 132);
+  EXPECT_EQ(sketch.split, 7);
+  EXPECT_EQ(launch_size(sketch, kernel_work(call), launch).tiles, 42);
+}
+
+TEST(LaunchSketch, AttentionOfAnUnknownKernelHasUsualBlocks) {
+  for (const char* name :
+       {"mystery", "kernel_traits<", "kernel_traits<64, 3, 100000", "fmha_cutlass"})
+    EXPECT_EQ(sketch_of(attention("fwd/flash", 500, 900), launched(name, 24), 132).tile_rows, 128);
+}
+
 RC_GTEST_PROP(LaunchSketchProperties, TilesCoverTheOutputAndNoWholeRowMore, ()) {
   const auto m = *rc::gen::inRange<std::int64_t>(1, 5000);
   const auto k = *rc::gen::inRange<std::int64_t>(1, 5000);
@@ -95,6 +137,8 @@ RC_GTEST_PROP(LaunchSketchProperties, AnyTextIsReadWithoutHarm, (const std::stri
   if (tile) RC_ASSERT(tile->first >= 8 && tile->second >= 8);
   RC_ASSERT(kernel_kind(name).size() <= name.size() + 16);
   RC_ASSERT(kernel_maker(name).size() <= name.size());
+  const auto traits = "kernel_traits<" + name;
+  RC_ASSERT(sketch_of(attention("bwd/flash", 500, 900), launched(traits, 24), 132).tile_rows >= 8);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ const ContendedGpu kStepGpu{.sms = 132, .memory_gbps = 4800, .residual = 0};
 // 1.75 ms for a megabyte at 1 GB/s.
 const CollectiveSystem kStepNetwork{
     .ranks = 8, .network_gbps = 17.5, .channel_gbps = 17.5, .latency_us = 0.0};
-const OverlapKernel kPlain{.ms = 1, .curve = "plain"};
+const OverlapKernel kLoneKernel{.ms = 1, .curve = "plain"};
 const OverlapKernel kPairs{.ms = 1, .curve = "pairs", .cluster = 2};
 const OverlapKernel kLarge{.ms = 1, .curve = "large", .cluster = 16};
 
@@ -41,7 +41,8 @@ OverlapStep step_of(const std::vector<OverlapKernel>& kernels,
 
 TEST(OverlapStep, ClustersWithoutAPlaceWaitForTheEndOfTheCollective) {
   // 30 MB take 3 ms and hold 32 SMs from 1 ms on: one more plain kernel, then nothing until 4 ms.
-  const OverlapStep step = step_of({kPlain, kPlain, kLarge}, {{1, 30 * kStepMegabyte}}, 32);
+  const OverlapStep step =
+      step_of({kLoneKernel, kLoneKernel, kLarge}, {{1, 30 * kStepMegabyte}}, 32);
   const OverlapRun run = step.run(all_alike(step, 0));
   EXPECT_NEAR(run.collectives[0].end_ms, 4, 1e-5);
   EXPECT_NEAR(run.step_ms, 5, 1e-5);
@@ -49,7 +50,7 @@ TEST(OverlapStep, ClustersWithoutAPlaceWaitForTheEndOfTheCollective) {
 
 TEST(OverlapStep, ACollectiveThatComesWhileClustersRunLeavesThemPlaces) {
   // The second starts when the clusters have got their places after the first.
-  const OverlapStep step = step_of({kPlain, kPlain, kLarge, kLarge},
+  const OverlapStep step = step_of({kLoneKernel, kLoneKernel, kLarge, kLarge},
                                    {{1, 30 * kStepMegabyte}, {1, 60 * kStepMegabyte}}, 32);
   const OverlapRun run = step.run(all_alike(step, 0));
   EXPECT_NEAR(run.collectives[1].start_ms, 4, 1e-5);
@@ -59,25 +60,26 @@ TEST(OverlapStep, ACollectiveThatComesWhileClustersRunLeavesThemPlaces) {
 
 TEST(OverlapStep, LargerClustersGainNothingFromACollectiveBetweenSmallerOnes) {
   // It comes while clusters of 2 run, which keep their places; those of 16 find none.
-  const OverlapStep step = step_of({kPlain, kPairs, kLarge}, {{1, 30 * kStepMegabyte}}, 32);
+  const OverlapStep step = step_of({kLoneKernel, kPairs, kLarge}, {{1, 30 * kStepMegabyte}}, 32);
   EXPECT_NEAR(step.run(all_alike(step, 0)).step_ms, 5, 1e-5);
-  const OverlapStep pairs = step_of({kPlain, kPairs}, {{1, 30 * kStepMegabyte}}, 32);
+  const OverlapStep pairs = step_of({kLoneKernel, kPairs}, {{1, 30 * kStepMegabyte}}, 32);
   EXPECT_NEAR(pairs.run(all_alike(pairs, 0)).computed_ms, 1 + 1 / 0.625, 1e-9);
 }
 
 TEST(OverlapStep, OfAKernelWhoseClustersNobodyToldTheWorseIsTaken) {
   const OverlapKernel untold{.ms = 1, .curve = "large"};
-  const OverlapStep step = step_of({kPlain, kPlain, untold}, {{1, 30 * kStepMegabyte}}, 32);
+  const OverlapStep step =
+      step_of({kLoneKernel, kLoneKernel, untold}, {{1, 30 * kStepMegabyte}}, 32);
   EXPECT_NEAR(step.run(all_alike(step, 0)).step_ms, 5, 1e-5);
 }
 
 TEST(OverlapStep, SmallerClustersGainFromACollectiveBetweenLargerOnes) {
-  const OverlapStep step = step_of({kPlain, kLarge, kPairs}, {{1, 60 * kStepMegabyte}}, 32);
+  const OverlapStep step = step_of({kLoneKernel, kLarge, kPairs}, {{1, 60 * kStepMegabyte}}, 32);
   EXPECT_NEAR(step.run(all_alike(step, 0)).computed_ms, 1 + 2 + 1 / 0.625, 1e-9);
 }
 
 TEST(OverlapStep, WhereNoCurveKnowsPlacesThereIsOneKindOfStart) {
-  const OverlapStep step = make_overlap_step(kStepGpu, {}, kStepNetwork, {kPlain, kLarge},
+  const OverlapStep step = make_overlap_step(kStepGpu, {}, kStepNetwork, {kLoneKernel, kLarge},
                                              {{1, 30 * kStepMegabyte}}, {32});
   EXPECT_EQ(step.timeline().starts(), 1U);
   EXPECT_EQ(step_of({kPairs, kLarge}, {{1, 1}}, 32).timeline().starts(), 3U);
@@ -90,7 +92,7 @@ TEST(OverlapStep, ASmallCollectiveSlowsKernelsDownByTheChannelsItUses) {
       .ranks = 2, .network_gbps = 1, .channel_gbps = 1, .latency_us = 1000.0};
   const auto loss = [&](std::int64_t bytes) {
     const OverlapStep step =
-        make_overlap_step(kStepGpu, {}, slow, {kPlain, waves}, {{1, bytes}}, {33});
+        make_overlap_step(kStepGpu, {}, slow, {kLoneKernel, waves}, {{1, bytes}}, {33});
     const OverlapRun run = step.run(all_alike(step, 0));
     return (run.step_ms - 11) / (run.collectives[0].end_ms - run.collectives[0].start_ms);
   };
@@ -104,7 +106,7 @@ TEST(OverlapStep, SmallAndLargeCollectivesOfOneStepEachSlowDownByTheirOwn) {
   const OverlapKernel waves{.ms = 10, .blocks = 1'320'000};
   const CollectiveSystem slow{
       .ranks = 2, .network_gbps = 1, .channel_gbps = 1, .latency_us = 1000.0};
-  const OverlapStep step = make_overlap_step(kStepGpu, {}, slow, {kPlain, waves, waves},
+  const OverlapStep step = make_overlap_step(kStepGpu, {}, slow, {kLoneKernel, waves, waves},
                                              {{1, 4 << 15}, {2, 100 << 15}}, {2, 33});
   const OverlapRun run = step.run(all_alike(step, 1));
   const auto lasts = [&](std::size_t at) {
@@ -116,7 +118,7 @@ TEST(OverlapStep, SmallAndLargeCollectivesOfOneStepEachSlowDownByTheirOwn) {
 TEST(OverlapStep, SmallGroupsSentTogetherSlowDownNoLessThanTheyWould) {
   const OverlapKernel waves{.ms = 10, .blocks = 1'320'000};
   // Two of 4 channels each are one of 8, which no group uses alone: as with 33.
-  const OverlapStep step = make_overlap_step(kStepGpu, {}, kStepNetwork, {kPlain, waves},
+  const OverlapStep step = make_overlap_step(kStepGpu, {}, kStepNetwork, {kLoneKernel, waves},
                                              {{1, 4 << 15}, {1, 4 << 15}}, {2, 33});
   EXPECT_EQ(step.timeline().choices(), 3U);  // 2, 4 and 33
   EXPECT_EQ(step.slows_like(4 << 15, 0), 0U);
@@ -159,7 +161,7 @@ RC_GTEST_PROP(OverlapStepLaws, AgreesWithGoingFromEventToEvent, ()) {
   std::vector<GroupAfterKernels> groups;
   const int count = *rc::gen::inRange(1, 8);
   for (int k = 0; k < count; ++k) {
-    kernels.push_back(*rc::gen::element(kPlain, kPairs, kLarge));
+    kernels.push_back(*rc::gen::element(kLoneKernel, kPairs, kLarge));
     kernels.back().ms = *rc::gen::inRange(100'000, 3'000'000) / 1e6;
     if (*rc::gen::inRange(0, 2) == 0)
       groups.push_back(
