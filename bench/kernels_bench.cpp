@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "cli/embedded_kernel_models.h"
+#include "domain/source_folder_testing.h"
 #include "formats/data_dir.h"
 #include "formats/kernel_tables_csv.h"
 #include "formats/traced_training_json.h"
@@ -135,7 +136,7 @@ void fit_public_tables() {
 }  // namespace
 
 int main() {
-  const auto repository = std::filesystem::path{__FILE__}.parent_path().parent_path();
+  const auto repository = source_folder();
   const auto start = cpu_ms();
   const KernelModel model = must(cli::embedded_kernel_model("h200"));
   fmt::print("{:<50}{:>9.1f} ms\n", "reading the model of the H200", ms_since(start));

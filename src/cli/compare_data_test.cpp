@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_testing.h"
+#include "domain/source_folder_testing.h"
 #include "formats/data_dir_testing.h"
 
 namespace weir::cli {
@@ -15,7 +16,7 @@ namespace {
 
 TEST(CompareData, TheShippedFileNamesThirteenTracesOnTheirClusters) {
   WEIR_NEEDS_DATA(data);
-  const auto examples = std::filesystem::path{__FILE__}.parent_path() / "../../examples";
+  const auto examples = source_folder() / "examples";
   const Ran ran = weir({"simulate", "--compare", (examples / "compare/elasticflow.yaml").string(),
                         "--policy", "fifo", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;

@@ -9,6 +9,7 @@
 
 #include "cli/command_table.h"
 #include "cli/version.h"
+#include "domain/source_folder_testing.h"
 
 namespace weir::cli {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string content_of(const std::filesystem::path& path_in_repository) {
-  const auto root = std::filesystem::path{__FILE__}.parent_path() / ".." / "..";
-  std::ifstream file{root / path_in_repository};
+  std::ifstream file{source_folder() / path_in_repository};
   std::ostringstream content;
   content << file.rdbuf();
   return content.str();

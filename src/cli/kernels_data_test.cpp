@@ -15,6 +15,7 @@
 
 #include "cli/embedded_kernel_models.h"
 #include "cli/run_testing.h"
+#include "domain/source_folder_testing.h"
 #include "formats/conv_algorithms_csv.h"
 #include "formats/data_dir_testing.h"
 #include "formats/kernel_tables_csv.h"
@@ -35,8 +36,7 @@ using formats::InputFile;
 using Samples = std::vector<const KernelSample*>;
 
 std::filesystem::path measurements() {
-  return std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "docs" /
-         "measurements";
+  return source_folder() / "docs" / "measurements";
 }
 
 const KernelTable& h200_table() {

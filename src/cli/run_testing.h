@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/run.h"
+#include "domain/source_folder_testing.h"
 
 namespace weir::cli {
 
@@ -33,7 +34,6 @@ inline std::string content_of(const std::filesystem::path& path) {
   return content.str();
 }
 
-inline const std::string kExamples =
-    (std::filesystem::path{__FILE__}.parent_path() / "../../examples").string();
+inline const std::string kExamples = (source_folder() / "examples").string();
 
 }  // namespace weir::cli

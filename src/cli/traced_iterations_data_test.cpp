@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/embedded_kernel_models.h"
+#include "domain/source_folder_testing.h"
 #include "formats/measured_iterations_csv.h"
 #include "formats/traced_training_json.h"
 #include "predict/kernels/error_figures.h"
@@ -21,10 +22,6 @@
 
 namespace weir::cli {
 namespace {
-
-std::filesystem::path repository() {
-  return std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path();
-}
 
 predict::TrainingOps traced_file(const std::filesystem::path& path, std::int64_t batch) {
   auto input = formats::InputFile::open(path);
@@ -36,12 +33,12 @@ predict::TrainingOps traced_file(const std::filesystem::path& path, std::int64_t
 }
 
 predict::TrainingOps traced_network(const std::string& name, std::int64_t batch) {
-  return traced_file(repository() / "examples" / "ops" / fmt::format("{}-{}.json.gz", name, batch),
-                     batch);
+  return traced_file(
+      source_folder() / "examples" / "ops" / fmt::format("{}-{}.json.gz", name, batch), batch);
 }
 
 std::vector<MeasuredIteration> measured_iterations(const char* file) {
-  auto input = formats::InputFile::open(repository() / "docs" / "measurements" / file);
+  auto input = formats::InputFile::open(source_folder() / "docs" / "measurements" / file);
   return *formats::read_measured_iterations(std::move(*input));
 }
 
@@ -152,7 +149,7 @@ TEST(TracedDecoders, TakeAsLongAsWhatIsMadeOfTheirDimensions) {
     const TransformerModel decoder = small_decoder(name);
     const auto of_dimensions = predict::transformer_ops(decoder, kBatch, kDecoderLength);
     const auto of_trace = traced_file(
-        repository() / "tests" / "fixtures" / "ops" / fmt::format("{}.json.gz", name), kBatch);
+        source_folder() / "tests" / "fixtures" / "ops" / fmt::format("{}.json.gz", name), kBatch);
     EXPECT_EQ(of_dimensions.parameters, of_trace.parameters) << name;
     EXPECT_EQ(of_dimensions.tensors, of_trace.tensors) << name;
     const auto one = predict::predict_iteration(predictor, of_dimensions, 0);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "control/store_testing.h"
+#include "domain/source_folder_testing.h"
 
 namespace weir::control {
 namespace {
@@ -102,7 +103,7 @@ TEST(Snapshot, OfAnotherClusterIsRefused) {
 
 // Snapshots of versions before are kept in tests/fixtures/snapshot.
 std::string written_before(const std::string& name) {
-  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../tests/fixtures/snapshot";
+  const auto path = source_folder() / "tests/fixtures/snapshot";
   std::ostringstream bytes;
   bytes << std::ifstream{path / name, std::ios::binary}.rdbuf();
   return bytes.str();

@@ -22,6 +22,7 @@
 #include "control/store_log.h"
 #include "control/store_schema.h"
 #include "control/store_testing.h"
+#include "domain/source_folder_testing.h"
 #include "formats/log_codec.h"
 
 namespace weir::control {
@@ -32,8 +33,7 @@ using schedule::Core;
 using testing::error_of;
 using testing::options_in;
 
-const std::filesystem::path kFixtures =
-    std::filesystem::path{__FILE__}.parent_path() / "../../tests/fixtures/store";
+const std::filesystem::path kFixtures = source_folder() / "tests/fixtures/store";
 
 // Four nodes of four GPUs; never to change.
 schedule::State fixture_state() {

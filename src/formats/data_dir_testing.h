@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "domain/source_folder_testing.h"
 #include "formats/data_dir.h"
 
 namespace weir::formats {
@@ -25,9 +26,9 @@ inline bool is_continuous_integration() {
 
 }  // namespace weir::formats
 
-// The source file's own place finds the data also from a build folder outside the checkout.
+// The data lies beside the checkout, whatever folder the test is run from.
 #define WEIR_NEEDS_DATA(folder)                                                                    \
-  const auto folder##_found = ::weir::formats::data_dir(std::filesystem::path{__FILE__});          \
+  const auto folder##_found = ::weir::formats::data_dir(::weir::source_folder() / "x");            \
   if (!folder##_found && ::weir::formats::is_continuous_integration()) FAIL() << "data not found"; \
   if (!folder##_found) GTEST_SKIP() << "skipped: data not found";                                  \
   const std::filesystem::path folder = *folder##_found

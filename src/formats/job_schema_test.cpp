@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "domain/source_folder_testing.h"
 #include "formats/input_ranges.h"
 #include "formats/job_document.h"
 #include "formats/plain_name.h"
@@ -22,8 +23,7 @@ namespace {
 using SortedJson = nlohmann::json;
 
 SortedJson schema() {
-  const auto here = std::filesystem::path{__FILE__}.parent_path();
-  std::ifstream file{here / "../../docs/reference/job.schema.json"};
+  std::ifstream file{source_folder() / "docs/reference/job.schema.json"};
   return SortedJson::parse(file);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/source_folder_testing.h"
 #include "worker/batch_plan.h"
 #include "worker/checkpoints.h"
 #include "worker/epoch_permutation.h"
@@ -17,8 +18,7 @@
 namespace weir::worker {
 namespace {
 
-const std::filesystem::path kFixtures =
-    std::filesystem::path{__FILE__}.parent_path() / "../../tests/fixtures/worker";
+const std::filesystem::path kFixtures = source_folder() / "tests/fixtures/worker";
 
 // The lines after the heading, cut at the commas.
 std::vector<std::vector<std::string>> rows_of(const std::string& name) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "domain/source_folder_testing.h"
+
 namespace weir::predict {
 namespace {
 
@@ -22,8 +24,7 @@ std::string row_of(const GpuType& gpu) {
 
 // docs/reference/gpus.md has every type with its figures, and a source for each.
 TEST(GpuType, IsDescribedInTheDocs) {
-  const auto here = std::filesystem::path{__FILE__}.parent_path();
-  std::ifstream page{here / "../../../docs/reference/gpus.md"};
+  std::ifstream page{source_folder() / "docs/reference/gpus.md"};
   std::vector<std::string> rows;
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("| ") && !line.starts_with("| GPU ")) rows.push_back(line);
