@@ -198,7 +198,7 @@ TEST(PublishedRuns, InternEvoMemoryIsWithinFifteenPercent) {
     plan.recompute = Recompute::full;
     if (row[5] == "1") plan.weight_shards = plan.gradient_shards = plan.replicas;
     const TransformerModel model = row[0] == "7B" ? internlm_7b() : internlm_20b();
-    const double gb = transformer_memory(model, 2048, true, plan).needed / 1e9;
+    const double gb = transformer_memory(model, 2048, internevo_2023(), plan).needed / 1e9;
     const double measured = std::stod(row[6]);
     fmt::print(
         "{:3} {:2} GPUs tp {} pp {:2} fsdp {}: {:4.1f} GB predicted, {:2.0f} measured, {:+5.1f} "

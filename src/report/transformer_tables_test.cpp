@@ -26,8 +26,9 @@ TransformerView view_of(const TransformerPlan& plan, std::int64_t sequence = 409
   view.request.gpus = plan.gpus();
   view.request.memory_bytes = 80.0 * 1024 * 1024 * 1024;
   const predict::TransformerTask& task = view.request.task;
-  view.answer.best.push_back({plan, predict::transformer_time(task, plan),
-                              predict::transformer_memory(task.model, sequence, true, plan)});
+  view.answer.best.push_back(
+      {plan, predict::transformer_time(task, plan),
+       predict::transformer_memory(task.model, sequence, task.runtime, plan)});
   view.answer.structures = 1;
   return view;
 }

@@ -68,7 +68,7 @@ class TransformerSearch {
  private:
   TransformerMemory memory_of(const TransformerPlan& plan) const {
     return predict::transformer_memory(request_.task.model, request_.task.sequence,
-                                       request_.task.runtime.has_flash, plan);
+                                       request_.task.runtime, plan);
   }
 
   // Those that fit with the finest shards that are allowed, each with a time it cannot beat.

@@ -40,7 +40,7 @@ double least_by_trying_all(const TransformerRequest& request) {
         plan.mode == ParallelMode::isp || plan.split() <= task.fabric.gpus_per_node;
     if (!stays_on_node || !fits_pins(request.pins, plan) ||
         !predict::broken_rules(task.model, task.sequence, request.gpus, task.batch, plan).empty() ||
-        predict::transformer_memory(task.model, task.sequence, true, plan).needed >
+        predict::transformer_memory(task.model, task.sequence, task.runtime, plan).needed >
             request.memory_bytes) {
       return;
     }
@@ -173,7 +173,7 @@ RC_GTEST_PROP(TransformerSearchProperty, TiesGoToLessMemory, ()) {
   for (const TransformerPlan& structure : structures(request)) {
     for (const TransformerPlan& plan : sharded(request, structure)) {
       const auto memory = predict::transformer_memory(request.task.model, request.task.sequence,
-                                                      request.task.runtime.has_flash, plan);
+                                                      request.task.runtime, plan);
       if (memory.needed >= best.front().memory.needed) continue;
       RC_ASSERT(predict::transformer_time(request.task, plan).iteration >
                 best.front().time.iteration);

@@ -26,7 +26,9 @@ RuntimeTraits internevo_2023() {
           .has_broadcast_update = true,
           .reduces_whole = true,
           .attention_rate = kFirstFlash,
-          .streaming = kUnfused};
+          .streaming = kUnfused,
+          .logit_bytes = 2,
+          .splits_vocabulary = true};
 }
 
 RuntimeTraits megatron_2021() {

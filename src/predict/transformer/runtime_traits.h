@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the training program works, as far as it matters for time.
+// How the training program works, as far as it matters for time and memory.
 #pragma once
 
 namespace weir::predict {
@@ -18,6 +18,12 @@ struct RuntimeTraits {
   bool autocasts =
       false;  // float32 weights and residual, cast for every product (PyTorch's autocast)
   double optimizer_bytes = 34;  // read and written by the update, an element
+  // A logit while the loss goes backward: log-probabilities, their gradient and the logits' own, all in float32. Programs
+  // that never leave 16 bits have 2.
+  double logit_bytes = 12;
+  // Ranks that share a sequence have a part of the embedding and of the head each, which is not sharded besides
+  // (InternEvo). Elsewhere each has the whole of both, or the shard that it has of everything.
+  bool splits_vocabulary = false;
 };
 
 RuntimeTraits modern_runtime();

@@ -18,7 +18,7 @@ TEST(TransformerMemory, IsThatOfTheSimulatorForMultiHeadAttention) {
   plan.weight_shards = plan.gradient_shards = 8;
   plan.optimizer_shards = 32;
   plan.has_memory_pool = true;
-  const TransformerMemory memory = transformer_memory(model, 4096, true, plan);
+  const TransformerMemory memory = transformer_memory(model, 4096, internevo_2023(), plan);
   const double layer = 2 * 4096.0 + 4 * 4096.0 * 4096 + 3 * 4096.0 * 11'008;
   const double vocab = 2 * 103'168.0 * 4096 / 8;
   EXPECT_DOUBLE_EQ(memory.weights, 2 * (32 * layer / 8 + vocab));
@@ -41,16 +41,16 @@ TEST(TransformerMemory, IsThatOfKorthikantiForGpt) {
   const double scores = 5.0 * 64 * 2048 / 6144;
   TransformerPlan plan;
   plan.mode = ParallelMode::mtp;
-  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, false, plan).activations,
+  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, megatron_2021(), plan).activations,
                    tensor * (34 + scores));
   plan.grid.head = 8;
-  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, false, plan).activations,
+  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, megatron_2021(), plan).activations,
                    tensor * (10 + 24.0 / 8 + scores / 8));
   plan.recompute = Recompute::selective;
-  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, false, plan).activations,
+  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, megatron_2021(), plan).activations,
                    tensor * (10 + 24.0 / 8));
   plan.mode = ParallelMode::msp;
-  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, false, plan).activations,
+  EXPECT_DOUBLE_EQ(transformer_memory(model, 2048, megatron_2021(), plan).activations,
                    tensor * (4 + 30.0 / 8));
 }
 
@@ -60,10 +60,10 @@ TEST(TransformerMemory, KeepsOnlyWhatRecomputationNeeds) {
   const std::int64_t sequence = 1 << 20;
   const double tokens = (1 << 20) / 64.0;
   plan.recompute = Recompute::full;
-  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), sequence, true, plan).activations,
+  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), sequence, modern_runtime(), plan).activations,
                    32 * 2 * tokens * 4096);
   plan.recompute = Recompute::plus;
-  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), sequence, true, plan).activations,
+  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), sequence, modern_runtime(), plan).activations,
                    32 * (4 * tokens * 4096 + 4 * tokens * 32));
 }
 
@@ -72,11 +72,13 @@ TEST(TransformerMemory, CountsTheMicrobatchesInFlight) {
   plan.mode = ParallelMode::msp;
   plan.stages = 4;
   plan.micro_count = 2;
-  const double two = transformer_memory(llama2_7b(), 4096, true, plan).activations;
+  const double two = transformer_memory(llama2_7b(), 4096, modern_runtime(), plan).activations;
   plan.micro_count = 16;
-  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), 4096, true, plan).activations, 2 * two);
+  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), 4096, modern_runtime(), plan).activations,
+                   2 * two);
   plan.interleave = 2;  // 1 + (p-1)/(p v)
-  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), 4096, true, plan).activations, 2 * two * 1.375);
+  EXPECT_DOUBLE_EQ(transformer_memory(llama2_7b(), 4096, modern_runtime(), plan).activations,
+                   2 * two * 1.375);
 }
 
 // Two layers of Llama 405B's dimensions in bf16 are 12.8 GB, whoever shards them; one when nothing is gathered ahead.
@@ -87,22 +89,22 @@ TEST(TransformerMemory, HoldsTheLayersThatAreGathered) {
   for (const ParallelMode mode : {ParallelMode::isp, ParallelMode::mtp}) {
     plan.mode = mode;
     plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 1;
-    EXPECT_EQ(transformer_memory(model, 4096, true, plan).pool, 0);
+    EXPECT_EQ(transformer_memory(model, 4096, modern_runtime(), plan).pool, 0);
     plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 64;
-    EXPECT_NEAR(transformer_memory(model, 4096, true, plan).pool, 12.8e9, 0.1e9);
+    EXPECT_NEAR(transformer_memory(model, 4096, modern_runtime(), plan).pool, 12.8e9, 0.1e9);
     plan.hides_weights = false;
-    EXPECT_NEAR(transformer_memory(model, 4096, true, plan).pool, 6.4e9, 0.05e9);
+    EXPECT_NEAR(transformer_memory(model, 4096, modern_runtime(), plan).pool, 6.4e9, 0.05e9);
     plan.hides_weights = true;
   }
   plan.grid.head = 8;  // each has a part of the layer
-  EXPECT_NEAR(transformer_memory(model, 4096, true, plan).pool, 1.6e9, 0.02e9);
+  EXPECT_NEAR(transformer_memory(model, 4096, modern_runtime(), plan).pool, 1.6e9, 0.02e9);
 }
 
 // Eight key/value heads for 32 ranks: four copies of each, so that a layer keeps as much as with 32.
 TEST(TransformerMemory, KeepsCopiedKeyValueHeads) {
   TransformerPlan plan;
   const auto kept = [&](std::int64_t kv_heads) {
-    return transformer_memory(llama2_7b(kv_heads), 1 << 16, true, plan).activations;
+    return transformer_memory(llama2_7b(kv_heads), 1 << 16, modern_runtime(), plan).activations;
   };
   plan.grid.head = 8;
   EXPECT_DOUBLE_EQ(kept(32) - kept(8), 32 * 4 * 0.75 * 65'536 * 4096 / 8);
@@ -110,6 +112,72 @@ TEST(TransformerMemory, KeepsCopiedKeyValueHeads) {
   EXPECT_DOUBLE_EQ(kept(32) - kept(8), 32 * 4 * 0.5 * 65'536 * 4096 / 16);
   plan.grid.head = 32;
   EXPECT_DOUBLE_EQ(kept(32), kept(8));
+}
+
+// 4,096 tokens of 103,168 logits at 12 bytes beside 32 layers' activations.
+TEST(TransformerMemory, HoldsTheLogitsThatTheLossMakes) {
+  const TransformerModel model = internlm_7b();
+  const TransformerPlan plan;
+  const double narrow = transformer_memory(model, 4096, internevo_2023(), plan).working;
+  const double wide = transformer_memory(model, 4096, modern_runtime(), plan).working;
+  EXPECT_DOUBLE_EQ(wide - narrow, 10 * 4096.0 * 103'168);
+}
+
+// The first of four stages has four microbatches in flight and no logits, the last one microbatch and all logits.
+TEST(TransformerMemory, IsThatOfTheFullerEndOfAPipeline) {
+  TransformerModel model = internlm_7b();
+  TransformerPlan plan;
+  plan.mode = ParallelMode::msp;
+  plan.stages = 4;
+  plan.micro_count = 8;
+  const double one = transformer_memory(model, 4096, modern_runtime(), plan).activations / 4;
+  const double working = transformer_memory(model, 4096, modern_runtime(), plan).working;
+  model.vocab *= 20;
+  const TransformerMemory last = transformer_memory(model, 4096, modern_runtime(), plan);
+  EXPECT_DOUBLE_EQ(last.activations, one);
+  EXPECT_DOUBLE_EQ(last.working - working, 14 * 4096.0 * static_cast<double>(model.vocab));
+}
+
+// Who shares a sequence under isp has the whole vocabulary, or its shard; InternEvo cuts it.
+TEST(TransformerMemory, HasTheVocabularyOncePerShard) {
+  const TransformerModel model = internlm_7b();
+  TransformerPlan plan;
+  plan.grid = {1, 8, 1};
+  plan.replicas = 2;
+  const double layers = 32 * (2 * 4096.0 + 4 * 4096.0 * 4096 + 3 * 4096.0 * 11'008);
+  const double vocab = 2 * 103'168.0 * 4096;
+  const auto memory = [&](const RuntimeTraits& runtime) {
+    return transformer_memory(model, 1 << 15, runtime, plan);
+  };
+  EXPECT_DOUBLE_EQ(memory(modern_runtime()).weights, 2 * (layers + vocab));
+  EXPECT_DOUBLE_EQ(memory(modern_runtime()).optimizer, 12 * (layers + vocab));
+  EXPECT_DOUBLE_EQ(memory(internevo_2023()).weights, 2 * (layers + vocab / 8));
+  EXPECT_DOUBLE_EQ(memory(internevo_2023()).optimizer, 12 * (layers + vocab / 8));
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 16;
+  EXPECT_DOUBLE_EQ(memory(modern_runtime()).weights, 2 * (layers + vocab) / 16);
+  EXPECT_DOUBLE_EQ(memory(internevo_2023()).optimizer, 12 * (layers / 16 + vocab / 8 / 2));
+}
+
+// Of a small model with a large vocabulary that is more than a layer.
+TEST(TransformerMemory, GathersTheVocabularyLikeALayer) {
+  const TransformerModel model = llama_like(24, 896, 14, 2, 4864, 151'936);
+  TransformerPlan plan;
+  plan.replicas = 8;
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 8;
+  plan.hides_weights = false;
+  EXPECT_DOUBLE_EQ(transformer_memory(model, 4096, modern_runtime(), plan).pool,
+                   2 * 896.0 * 151'936);
+  EXPECT_LT(transformer_memory(model, 4096, internevo_2023(), plan).pool, 2 * 896.0 * 151'936 / 8);
+}
+
+// Qwen3 0.6B: 16 heads of 128 in a width of 1,024.
+TEST(TransformerMemory, KeepsQueriesAsWideAsTheirHeads) {
+  TransformerModel model = llama_like(28, 1024, 16, 8, 3072, 1000);
+  const TransformerPlan plan;
+  const double narrow = transformer_memory(model, 4096, modern_runtime(), plan).activations;
+  model.head_dim = 128;
+  EXPECT_DOUBLE_EQ(transformer_memory(model, 4096, modern_runtime(), plan).activations - narrow,
+                   28 * 4096.0 * 4 * (16 + 8) * 64);
 }
 
 // P9: every degree of sharding and of splitting only ever saves; but for weights that are sharded for the first time: then
@@ -133,10 +201,12 @@ RC_GTEST_PROP(TransformerMemoryProperty, NeverGrowsWithShardsOrSplit, ()) {
   plan.hides_weights = *rc::gen::arbitrary<bool>();
   plan.has_memory_pool = plan.mode == ParallelMode::isp && plan.weight_shards > 1 &&
                          plan.hides_weights && *rc::gen::arbitrary<bool>();
-  const bool has_flash = *rc::gen::arbitrary<bool>();
+  RuntimeTraits runtime =
+      *rc::gen::elementOf(std::vector{modern_runtime(), internevo_2023(), megatron_2021()});
+  runtime.has_flash = *rc::gen::arbitrary<bool>();
   const TransformerModel model = llama2_7b(8);
   const auto needed = [&](const TransformerPlan& other) {
-    return transformer_memory(model, 1 << 15, has_flash, other).needed;
+    return transformer_memory(model, 1 << 15, runtime, other).needed;
   };
   const double before = needed(plan);
   TransformerPlan more = plan;
@@ -146,7 +216,7 @@ RC_GTEST_PROP(TransformerMemoryProperty, NeverGrowsWithShardsOrSplit, ()) {
   RC_ASSERT(needed(more) <= before);
   more.weight_shards *= 2;
   const auto memory_of = [&](const TransformerPlan& other) {
-    return transformer_memory(model, 1 << 15, has_flash, other);
+    return transformer_memory(model, 1 << 15, runtime, other);
   };
   const double gathered = memory_of(more).pool - memory_of(plan).pool;
   RC_ASSERT(gathered == 0 || plan.weight_shards == 1);

@@ -51,7 +51,7 @@ class LayerModel {
     add_attention(seconds);
     add_calls(matrices, seconds);
     add_exchange(seconds);
-    seconds.weights = weights();
+    seconds.weights = exchanged(static_cast<double>(model_.layer_elements()) / part());
     return seconds;
   }
 
@@ -64,9 +64,12 @@ class LayerModel {
 
   double stage_elements() const {
     const double layers = static_cast<double>((model_.layers + plan_.stages - 1) / plan_.stages);
-    const double vocab = (plan_.stages == 1 && !model_.has_tied_embeddings ? 2.0 : 1.0) *
-                         static_cast<double>(model_.vocab_elements()) / split_;
-    return layers * static_cast<double>(model_.layer_elements()) / part() + vocab;
+    return layers * static_cast<double>(model_.layer_elements()) / part() + vocabulary_elements();
+  }
+
+  // Embedding and head, where they are sharded as the layers are.
+  double vocabulary_weights() const {
+    return task_.runtime.splits_vocabulary ? 0 : exchanged(vocabulary_elements());
   }
 
   // Of ranks that hold shards of the same weights.
@@ -74,6 +77,10 @@ class LayerModel {
 
  private:
   bool is_isp() const { return plan_.mode == ParallelMode::isp; }
+  double vocabulary_elements() const {
+    return (plan_.stages == 1 && !model_.has_tied_embeddings ? 2.0 : 1.0) *
+           static_cast<double>(model_.vocab_elements()) / vocabulary_split(task_.runtime, plan_);
+  }
   // A matrix is cut into so many, or the tokens are.
   double part() const { return is_isp() ? 1 : split_; }
   double rows() const { return is_isp() ? tokens_ / split_ : tokens_; }
@@ -163,16 +170,16 @@ class LayerModel {
     seconds.exchange_again_plus = seconds.exchange.forward;
   }
 
-  double weights() const {
-    const double bytes = 2 * static_cast<double>(model_.layer_elements()) / part();
+  // Gathered forward and backward, gradients scattered.
+  double exchanged(double elements) const {
+    const double gradients = task_.runtime.gradient_bytes * elements;
     const RankGroup group{plan_.weight_shards, shard_stride()};
-    double seconds = 2 * all_gather_seconds(task_.fabric, group, bytes) +
-                     reduce_scatter_seconds(task_.fabric, group, bytes);
     // Gradients kept in finer shards than weights are reduced with every microbatch.
     const RankGroup finer{plan_.gradient_shards / plan_.weight_shards,
                           shard_stride() * plan_.weight_shards};
-    seconds += reduce_scatter_seconds(task_.fabric, finer, bytes / plan_.weight_shards);
-    return seconds;
+    return 2 * all_gather_seconds(task_.fabric, group, 2 * elements) +
+           reduce_scatter_seconds(task_.fabric, group, gradients) +
+           reduce_scatter_seconds(task_.fabric, finer, gradients / plan_.weight_shards);
   }
 
   const TransformerTask& task_;
@@ -285,6 +292,9 @@ TransformerTime time_with(const TransformerTask& task, const TransformerPlan& pl
   const double linear = layer.linear.forward + layer.linear.backward;
   const double weights_exposed =
       plan.hides_weights ? exposed(layer.weights, linear + again.linear) : layer.weights;
+  const double vocabulary = layers.vocabulary_weights();
+  const double vocabulary_exposed =
+      plan.hides_weights ? exposed(vocabulary, head.both() + embedding.both()) : vocabulary;
   const double exchange = layer.exchange.forward + layer.exchange.backward + again.exchange;
   const double attention = layer.attention.forward + layer.attention.backward;
   const double whole_layer =
@@ -296,8 +306,9 @@ TransformerTime time_with(const TransformerTask& task, const TransformerPlan& pl
   time.attention = times * attention;
   time.again = times * (again.linear + again.attention);
   time.sequence = times * exchange;
-  time.weights = times * weights_exposed;
-  time.weights_hidden = times * std::max(0.0, layer.weights - weights_exposed);
+  time.weights = times * weights_exposed + micro * vocabulary_exposed;
+  time.weights_hidden = times * std::max(0.0, layer.weights - weights_exposed) +
+                        micro * std::max(0.0, vocabulary - vocabulary_exposed);
   time.ring_waiting = times * (layer.ring_waiting.forward + layer.ring_waiting.backward);
   time.ring_home = times * layer.ring_home;
   time.head = micro * (head.both() + embedding.both());

@@ -5,7 +5,7 @@
 //   layer      = max(linear, weights) + 0.1 min(linear, weights) + sequence + attention
 //                weights: two all-gathers and a reduce-scatter of the layer when weights are sharded, hidden behind the
 //                linear layers (0.1: what they disturb each other); sequence: all-to-alls, or what tensor parallelism exchanges
-//   iteration  = micro_count (layers + head) + (pp-1)/v layers + transfers between stages + gradients not hidden
+//   iteration  = micro_count (layers + head with its weights) + (pp-1)/v layers + transfers between stages + gradients not hidden
 //                + updated weights to all + optimizer; or what the CPU needs to launch it, where that is known and longer
 // Limits: every stage alike, no stragglers, no data loading; docs/models/transformer.md has how far off it is.
 #pragma once
