@@ -26,6 +26,7 @@
 #include "formats/kernel_model_json.h"
 #include "formats/kernel_tables_csv.h"
 #include "predict/kernels/algorithm_picker.h"
+#include "predict/kernels/attention_backend.h"
 #include "predict/kernels/fit_kernels.h"
 #include "predict/kernels/kernel_work.h"
 #include "predict/kernels/launch_dispatch.h"
@@ -49,13 +50,6 @@ constexpr std::array<std::string_view, 3> kConvPickPasses = {"fwd", "dgrad", "wg
 constexpr std::array<std::string_view, 2> kAttentionPickPasses = {"fwd", "bwd"};
 constexpr std::array<std::string_view, 2> kPickLayouts = {"nhwc", "nchw"};
 constexpr std::array<std::string_view, 3> kPickDtypes = {"bf16", "tf32", "fp32"};
-
-// The largest head that a backend is known to compute; others compute any.
-struct HeadLimit {
-  std::string_view backend;
-  std::int64_t most;
-};
-constexpr std::array<HeadLimit, 2> kHeadLimits{{{"cudnn", 128}, {"flash", 256}}};
 
 // "32,64,128,3,56,1,1", as many as the family has.
 std::optional<KernelSizes> pick_sizes(const std::string& text, KernelFamily family) {
@@ -169,9 +163,9 @@ std::string why_no_backend(const KernelCall& call, std::string_view backend,
   if (backend == "efficient" &&
       call.sizes[attention_size::heads] != call.sizes[attention_size::kv_heads])
     return "it takes no grouped heads";
-  for (const HeadLimit& limit : kHeadLimits) {
-    if (limit.backend != backend) continue;
-    std::int64_t most = limit.most;
+  for (const predict::AttentionBackend& limit : predict::kAttentionBackends) {
+    if (limit.name != backend || limit.most_head == 0) continue;
+    std::int64_t most = limit.most_head;
     for (const DispatchEntry& entry : measured)
       most = std::max(most, entry.sizes[attention_size::d]);
     if (call.sizes[attention_size::d] > most)

@@ -152,6 +152,12 @@ std::vector<std::string> iteration_notes(const IterationRequest& request, const 
         "the model has seen no whole iterations, so the CPU's launches are not counted{}; small "
         "batches take longer",
         request.probe > 0 ? ", whatever --step-probe says" : ""));
+  if (model.host.probe_microseconds > 0 && request.probe == 0 && iteration.is_launch_bound())
+    notes.push_back(fmt::format(
+        "the CPU sets the pace, and is taken to be as fast as where the model was measured ({:.2f} "
+        "ms for the small training step of tools/collect/cpu_probe.py); yours may take a third "
+        "more or less: time it there and say --step-probe",
+        model.host.probe_microseconds * 1e-3));
   if (device.name != model.device.name)
     notes.push_back(fmt::format(
         "{} was not measured: times are scaled from {} by bandwidth and rates of arithmetic",

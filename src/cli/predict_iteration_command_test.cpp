@@ -241,6 +241,46 @@ TEST_F(PredictIteration, SaysWhatOfAConfigIsNotCounted) {
   EXPECT_THAT(plain.err, testing::Not(HasSubstr("attention_bias")));
 }
 
+// What changes the work of a layer and is not counted is told, each by itself.
+TEST_F(PredictIteration, SaysWhereAConfigDiffersFromItsKind) {
+  const auto notes_of = [&](const std::string& name, const std::string& more) {
+    const std::string config = R"({"model_type": ")" + name +
+                               R"(", "num_hidden_layers": 2, "hidden_size": 256, "n_layer": 2,
+                              "num_attention_heads": 4, "n_embd": 256, "n_head": 4,
+                              "intermediate_size": 512, "vocab_size": 1000, "num_key_value_heads": 4)" +
+                               more + "}";
+    const Ran ran = weir({"predict", "--gpu", "h200", "--model-config", file("config.json", config),
+                          "--batch", "2", "--sequence", "128", "--step-probe", "1"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.err;
+  };
+  for (const char* name : {"gpt2", "llama", "qwen2", "gpt_neox"})
+    EXPECT_THAT(notes_of(name, ""), testing::Not(HasSubstr("counted"))) << name;
+  EXPECT_THAT(notes_of("gpt_neox", R"(, "use_parallel_residual": false)"),
+              HasSubstr("counted side by side"));
+  EXPECT_THAT(notes_of("gpt_neox", R"(, "hidden_dropout": 0.1)"),
+              HasSubstr("dropout is not counted"));
+  EXPECT_THAT(notes_of("gpt2", R"(, "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0)"),
+              HasSubstr("dropout is counted, though the config has none"));
+  EXPECT_THAT(notes_of("gpt2", R"(, "activation_function": "relu")"), HasSubstr("counted as GELU"));
+  EXPECT_THAT(notes_of("llama", R"(, "hidden_act": "relu")"), HasSubstr("counted as SiLU"));
+  EXPECT_THAT(notes_of("llama", R"(, "mlp_bias": true)"),
+              HasSubstr("biases of other linear layers"));
+  EXPECT_THAT(notes_of("llama", R"(, "attention_dropout": 0.1)"),
+              HasSubstr("dropout is not counted"));
+}
+
+TEST_F(PredictIteration, SaysWhoseCpuSetsThePace) {
+  const auto ran = [&](std::vector<std::string> batch_and_more) {
+    batch_and_more.insert(batch_and_more.begin(),
+                          {"predict", "--gpu", "h200", "--model", "bert-base", "--batch"});
+    return weir(batch_and_more).err;
+  };
+  EXPECT_THAT(ran({"1"}), HasSubstr("time it there and say --step-probe"));
+  EXPECT_THAT(ran({"1", "--step-probe", "2"}), testing::Not(HasSubstr("--step-probe")));
+  EXPECT_THAT(ran({"64"}), testing::Not(HasSubstr("--step-probe")));
+}
+
 TEST_F(PredictIteration, TakesTheSequenceOfTheConfigUpTo4096) {
   const auto gpt = kExamples + "/models/gpt2-small.json";
   EXPECT_EQ(answer({"--model-config", gpt, "--batch", "2"})["sequence"], 1024);

@@ -37,6 +37,26 @@ std::vector<std::string> style_notes(const formats::TransformerConfig& config) {
                                 usual.has_query_bias
                                     ? "counted, though the config has none"
                                     : "not counted: three small additions a layer"));
+  if (config.style.has_other_biases && !usual.is_gpt)
+    notes.push_back("biases of other linear layers are not counted: a small addition each");
+  if (config.style.has_parallel_residual != usual.is_parallel)
+    notes.push_back(fmt::format(
+        "attention and MLP of a layer are counted {}",
+        usual.is_parallel ? "side by side, though the config has one after the other"
+                          : "one after the other, though the config has them side by side"));
+  const LayerStyle& style = config.style;
+  const bool drops_out =
+      style.attention_dropout > 0 || style.hidden_dropout > 0 || style.embedding_dropout > 0;
+  const bool is_dropout_counted = usual.has_places;
+  if (drops_out != is_dropout_counted)
+    notes.push_back(is_dropout_counted ? "dropout is counted, though the config has none"
+                                       : "dropout is not counted");
+  const bool has_usual_activation = usual.is_gpt ? style.activation == Activation::gelu_tanh ||
+                                                       style.activation == Activation::gelu
+                                                 : style.activation == Activation::silu;
+  if (!has_usual_activation)
+    notes.push_back(
+        fmt::format("the MLP's activation is counted as {}", usual.is_gpt ? "GELU" : "SiLU"));
   if (usual.rotated_part > 0 &&
       std::abs(config.style.rotary_share * static_cast<double>(usual.rotated_part) - 1) > 1e-6)
     notes.push_back(

@@ -16,7 +16,9 @@
 
 namespace weir::formats {
 
-inline constexpr int kKernelModelVersion = 2;
+// One more whenever a column, a group's key or a feature of the trees comes to mean something else (predict's
+// kernel_features.h, launch_sketch.h, group_keys): an older file would be read wrongly.
+inline constexpr int kKernelModelVersion = 3;
 inline constexpr std::uint64_t kMaxKernelModelBytes = std::uint64_t{64} << 20;
 
 Result<std::string> kernel_model_json(const KernelModel& model);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "predict/kernels/attention_backend.h"
+
 namespace weir::predict {
 namespace {
 
@@ -159,8 +161,8 @@ void TextPieces::multiply() {
 void TextPieces::attention(std::int64_t samples, std::int64_t length, bool is_causal) {
   const KernelSizes sizes = {samples, share_.heads,    share_.kv_heads,  length,
                              length,  share_.head_dim, is_causal ? 1 : 0};
-  ops_.call(TrainingPhase::forward, {KernelFamily::attention, "sdpa", "bf16", "fwd/cudnn", sizes});
-  ops_.call(TrainingPhase::backward, {KernelFamily::attention, "sdpa", "bf16", "bwd/cudnn", sizes});
+  ops_.call(TrainingPhase::forward, usual_attention("fwd", sizes));
+  ops_.call(TrainingPhase::backward, usual_attention("bwd", sizes));
 }
 
 void TextPieces::join_query_gradients(bool heads_first) {

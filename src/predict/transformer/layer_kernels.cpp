@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "predict/kernels/attention_backend.h"
 #include "predict/kernels/text_pieces.h"
 
 namespace weir::predict {
@@ -136,10 +137,8 @@ TrainingOps attention_calls(const AttentionShape& shape, bool has_flash) {
                           whole_size(shape.head_dim),
                           shape.is_ring_step ? 0 : 1};
   PartCalls calls;
-  calls.builder().call(TrainingPhase::forward,
-                       {KernelFamily::attention, "sdpa", "bf16", "fwd/cudnn", sizes});
-  calls.builder().call(TrainingPhase::backward,
-                       {KernelFamily::attention, "sdpa", "bf16", "bwd/cudnn", sizes});
+  calls.builder().call(TrainingPhase::forward, usual_attention("fwd", sizes));
+  calls.builder().call(TrainingPhase::backward, usual_attention("bwd", sizes));
   if (shape.is_ring_step) {
     // Each step's results are added to those of the steps before, in float32.
     const std::int64_t head_dim = whole_size(shape.head_dim);
