@@ -95,6 +95,15 @@ check_mistakes() {
     report "lines of tools/mistakes.txt whose code has changed; break what is there now"
 }
 
+check_measurements() {
+  local file told
+  for file in docs/measurements/*.csv.gz; do
+    told=$(grep -oP "^\\| .${file##*/}. \\| \\K[0-9,]+" docs/measurements/README.md | tr -d ,)
+    [[ "$told" = $(($(zcat "$file" | grep -vc '^#') - 1)) ]] || echo "  $file"
+  done |
+    report "tables whose rows docs/measurements/README.md does not count, or counts otherwise"
+}
+
 check_format() {
   if ! command -v clang-format-14 >/dev/null; then
     echo "skipped: clang-format-14 is not installed (tools/install_deps.sh format)"
@@ -103,7 +112,7 @@ check_format() {
   tools/format.sh --check || { echo "make format lays these out" >&2; return 1; }
 }
 
-[[ $# -gt 0 ]] || set -- licence readmes sizes unfinished paths registries mistakes format
+[[ $# -gt 0 ]] || set -- licence readmes sizes unfinished paths registries mistakes measurements format
 status=0
 for name in "$@"; do
   declare -F "check_$name" >/dev/null || { echo "check_tree: no check \"$name\"" >&2; exit 2; }
