@@ -450,6 +450,8 @@ std::string torchtitan_text(const ExportedPlan& exported) {
                       plan.weight_shards == 1 ? "never" : "always");
   text += fmt::format("tensor_parallel_degree = {}\n", tensor_degree(plan));
   text += fmt::format("context_parallel_degree = {}\n", ring);
+  // Otherwise all keys and values are gathered.
+  if (ring > 1) text += "context_parallel_rotate_method = \"alltoall\"\n";
   text += fmt::format("pipeline_parallel_degree = {}\n", plan.stages);
   if (has_pipeline) {
     text += fmt::format("pipeline_parallel_schedule = \"{}\"\n",
@@ -480,6 +482,12 @@ std::vector<std::string> torchtitan_notes(const ExportedPlan& exported) {
     notes.emplace_back(
         "torchtitan reduces gradients in float32 (mixed_precision_reduce knows nothing else), "
         "twice the bytes that were planned");
+  if (is_isp(exported.plan) && exported.plan.split() > 1)
+    notes.emplace_back(
+        "torchtitan 0.2.2 reads context_parallel_rotate_method in validation only: its training "
+        "gathers all keys and values at once, and the plan counts on a ring that passes them on. "
+        "Call set_rotate_method(\"alltoall\") of "
+        "torch.distributed.tensor.experimental._attention before training");
   return notes;
 }
 

@@ -134,6 +134,8 @@ std::optional<Meaning> torchtitan_meaning(const std::string& text, const Transfo
   const int cp = words.number("context_parallel_degree");
   const int shard = words.number("data_parallel_shard_degree", 0);
   if (tp > 1 && cp > 1) return std::nullopt;
+  const bool is_ring = words.text("context_parallel_rotate_method") == "\"alltoall\"";
+  if (is_ring != (cp > 1)) return std::nullopt;
   if (words.number("seq_len") % (2 * tp * cp) != 0) return std::nullopt;
   plan.stages = words.number("pipeline_parallel_degree");
   plan.mode = tp > 1 ? ParallelMode::msp : ParallelMode::isp;

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "plan/transformer/transformer_search.h"
 #include "predict/transformer/published_runs_testing.h"
@@ -324,6 +325,25 @@ TEST(PlanExport, NotesWhatTheTextLeavesToItsReader) {
   plan.grid.head = 8;
   EXPECT_THAT(notes(ExportTarget::deepspeed),
               testing::ElementsAre(HasSubstr("splits no sequence: the plan counts on 8 GPUs")));
+}
+
+// Its default gathers all keys and values, and its training does not read the key.
+TEST(PlanExport, TellsTorchtitanToPassKeysAndValuesOn) {
+  TransformerPlan plan;
+  const auto exported = [&] {
+    const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch());
+    const ExportedPlan whole{task, plan, plan.gpus(), 1, llama_style()};
+    return std::pair{export_plan(ExportTarget::torchtitan, whole).value_or(""),
+                     export_notes(ExportTarget::torchtitan, whole)};
+  };
+  const auto has_call = testing::Contains(HasSubstr("Call set_rotate_method(\"alltoall\")"));
+  EXPECT_THAT(exported().first, Not(HasSubstr("rotate_method")));
+  EXPECT_THAT(exported().second, Not(has_call));
+  plan.grid = {1, 4, 4, true};
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 4;
+  EXPECT_THAT(exported().first, HasSubstr("context_parallel_degree = 4\n"
+                                          "context_parallel_rotate_method = \"alltoall\"\n"));
+  EXPECT_THAT(exported().second, has_call);
 }
 
 TEST(PlanExport, NotesWhatInternEvosLastReleaseDoesNotHave) {

@@ -175,6 +175,9 @@ def check_torchtitan(text, gpus, batch, model, notes):
             if name not in fields or not fits(fields[name], value):
                 fail(f"torchtitan's {section}.{name} is not {value!r}")
     degrees = config["parallelism"]
+    is_ring = degrees["context_parallel_degree"] > 1
+    if is_ring != (degrees.get("context_parallel_rotate_method") == "alltoall") or is_ring != ("set_rotate_method" in notes):
+        fail(f"keys and values would be gathered: {config} {notes}")
     replicas = degrees["data_parallel_replicate_degree"] * degrees["data_parallel_shard_degree"]
     product = (replicas * degrees["tensor_parallel_degree"] * degrees["context_parallel_degree"]
                * degrees["pipeline_parallel_degree"])
