@@ -145,6 +145,43 @@ TEST(TransformerCommand, NamesTheSmallestChangeWhenNothingFits) {
   EXPECT_EQ(plan_model({"--gpus-per-node", "1", "--nodes", "2"}).exit_code, 0);
 }
 
+// What --memory has to be when nothing fits: "expected 40GiB for the smallest plan".
+std::string advised_memory(const std::string& err) {
+  const std::string before = "expected ";
+  const std::size_t at = err.find(before);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + before.size();
+  return err.substr(begin, err.find(' ', begin) - begin);
+}
+
+TEST(TransformerCommand, AdvisesAMemoryThatIsEnoughWithTheMargin) {
+  const Ran ran = plan_model({"--gpus-per-node", "1", "--margin", "2GiB"});
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("--memory is \"80GiB\", expected ")) << "the GPU's, whole";
+  const Ran followed =
+      plan_model({"--gpus-per-node", "1", "--margin", "2GiB", "--memory", advised_memory(ran.err)});
+  EXPECT_EQ(followed.exit_code, 0) << followed.err;
+}
+
+TEST(TransformerCommand, QuotesAMemoryAsItWasTyped) {
+  for (const char* memory : {"81919MiB", "0.0625TiB"}) {
+    const Ran ran = plan_model({"--gpus-per-node", "1", "--memory", memory});
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_THAT(ran.err, HasSubstr(fmt::format("--memory is \"{}\", expected ", memory)));
+  }
+}
+
+// It stays with another GPU, also where it is as large as this one's.
+TEST(TransformerCommand, SuggestsNoGpuBesideTheMemoryOfTheGpu) {
+  const PlanWords words{"--gpus-per-node", "2", "--gpu", "A100-40G"};
+  PlanWords with_memory = words;
+  with_memory.insert(with_memory.end(), {"--memory", "40GiB"});
+  EXPECT_THAT(plan_model(with_memory).err, testing::Not(HasSubstr("--gpu")));
+  PlanWords with_margin = words;
+  with_margin.insert(with_margin.end(), {"--margin", "2GiB"});
+  EXPECT_THAT(plan_model(with_margin).err, HasSubstr("or --gpu A100-80G"));
+}
+
 TEST(TransformerCommand, SuggestsNoGpuBesideAMemory) {
   const Ran given = plan_model({"--gpus-per-node", "1", "--memory", "40GiB"});
   EXPECT_EQ(given.exit_code, 3);

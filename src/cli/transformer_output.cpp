@@ -52,7 +52,9 @@ Result<void> publish(const OptionValues& options, const std::string& text, std::
 
 Error no_plan_error(const OptionValues& options, const plan::TransformerRequest& request,
                     std::optional<int> node_of_a_curve) {
-  plan::NoTransformerPlan why = plan::why_no_plan(request, node_of_a_curve);
+  plan::NoTransformerPlan why = plan::why_no_plan(
+      request, {.node_of_a_curve = node_of_a_curve,
+                .memory = options.is_given("memory") ? options.text("memory") : std::string{}});
   if (why.is_trainer) add_missing_words(options, request, why.reasons);
   return {why.is_memory ? ErrorCode::infeasible : ErrorCode::bad_input, std::move(why.reasons)};
 }

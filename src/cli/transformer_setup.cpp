@@ -178,6 +178,7 @@ void read_gpu(const OptionValues& options, TransformerSetup& setup, Diagnostics&
     setup.notes.push_back(fmt::format("--memory {} is more than the {:.0f}GiB that {} has",
                                       options.text("memory"), gpu->memory_gib, gpu->name));
   setup.request.memory_bytes = (memory - margin) * kBytesOfMiB;
+  setup.request.margin_bytes = margin * kBytesOfMiB;
   task.runtime = runtime_of(options);
   if (auto times = read_compute_times(options, *gpu, task.runtime)) {
     task.compute = std::move(*times);

@@ -236,11 +236,25 @@ std::optional<int> enough_gpus(const TransformerRequest& request,
   return std::nullopt;
 }
 
-// The first type of GPU with that much memory. Nothing where the memory is not the GPU's own but --memory's or what
-// --margin left: another GPU changes neither.
-std::optional<std::string_view> large_enough_gpu(const TransformerRequest& request, double least) {
+// With the margin.
+double whole_memory(const TransformerRequest& request) {
+  return request.memory_bytes + request.margin_bytes;
+}
+
+// "80GiB", "81919MiB"
+std::string memory_words(double bytes) {
+  constexpr double kMiB = 1024.0 * 1024;
+  return std::fmod(bytes, kGiB) == 0 ? fmt::format("{:.0f}GiB", bytes / kGiB)
+                                     : fmt::format("{:.0f}MiB", bytes / kMiB);
+}
+
+// The first type of GPU with that much memory. Nothing where the memory is not the GPU's own but --memory's: another GPU
+// does not change it.
+std::optional<std::string_view> large_enough_gpu(const TransformerRequest& request,
+                                                 const AskedFor& asked, double least) {
   const predict::GpuType& in_use = request.task.gpu;
-  if (request.memory_bytes != in_use.memory_gib * kGiB) return std::nullopt;
+  if (!asked.memory.empty() || whole_memory(request) != in_use.memory_gib * kGiB)
+    return std::nullopt;
   for (const predict::GpuType& gpu : predict::gpu_types())
     if (gpu.memory_gib * kGiB >= least && gpu.name != in_use.name) return gpu.name;
   return std::nullopt;
@@ -255,8 +269,9 @@ std::optional<std::int64_t> divisible_sequence(TransformerRequest request) {
   return request.task.sequence;
 }
 
-void explain_memory(const TransformerRequest& request, double least,
-                    std::optional<int> node_of_a_curve, Diagnostics& reasons) {
+void explain_memory(const TransformerRequest& request, double least_of_plan, const AskedFor& asked,
+                    Diagnostics& reasons) {
+  const double least = least_of_plan + request.margin_bytes;
   std::vector<std::string> others;
   for (const OnePin& pin : pin_list(request.pins)) {
     if (best_of(with_pins(request, pin.without))) others.push_back("without --pin " + pin.text);
@@ -266,16 +281,18 @@ void explain_memory(const TransformerRequest& request, double least,
         fmt::format("--sequence {}, which {} GPUs can share", *sequence, request.gpus));
   }
   const int node = request.task.fabric.gpus_per_node;
-  if (const auto gpus = enough_gpus(request, node_of_a_curve)) {
-    others.push_back(node_of_a_curve ? fmt::format("a --curve up to {} GPUs", *gpus)
-                     : *gpus <= node ? fmt::format("{} GPUs", *gpus)
-                                     : fmt::format("--nodes {}", *gpus / node));
+  if (const auto gpus = enough_gpus(request, asked.node_of_a_curve)) {
+    others.push_back(asked.node_of_a_curve ? fmt::format("a --curve up to {} GPUs", *gpus)
+                     : *gpus <= node       ? fmt::format("{} GPUs", *gpus)
+                                           : fmt::format("--nodes {}", *gpus / node));
   }
-  if (const auto gpu = large_enough_gpu(request, least))
+  if (const auto gpu = large_enough_gpu(request, asked, least))
     others.push_back(fmt::format("--gpu {}", *gpu));
   std::string expected = fmt::format("{:.0f}GiB for the smallest plan", std::ceil(least / kGiB));
   if (!others.empty()) expected += fmt::format(" (or {})", fmt::join(others, ", or "));
-  reasons.add({{}, 0, "--memory", fmt::format("{:.0f}GiB", request.memory_bytes / kGiB), expected});
+  const std::string found =
+      asked.memory.empty() ? memory_words(whole_memory(request)) : asked.memory;
+  reasons.add({{}, 0, "--memory", found, expected});
 }
 
 }  // namespace
@@ -344,13 +361,12 @@ std::optional<std::int64_t> dividable_batch(const TransformerRequest& request) {
   return std::nullopt;
 }
 
-NoTransformerPlan why_no_plan(const TransformerRequest& request,
-                              std::optional<int> node_of_a_curve) {
+NoTransformerPlan why_no_plan(const TransformerRequest& request, const AskedFor& asked) {
   NoTransformerPlan why;
   const TransformerAnswer answer = search_transformer(request);
   if (answer.least_memory > 0) {
     why.is_memory = true;
-    explain_memory(request, answer.least_memory, node_of_a_curve, why.reasons);
+    explain_memory(request, answer.least_memory, asked, why.reasons);
     return why;
   }
   TransformerRequest any_trainer = request;

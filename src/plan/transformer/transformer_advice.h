@@ -33,10 +33,14 @@ struct NoTransformerPlan {
       false;  // there are plans, but `can_run` is true for none: only the trainer knows why
   Diagnostics reasons;
 };
-// `node_of_a_curve`: the request is one size of a curve, on nodes of so many GPUs; more GPUs are then asked for with
-// --curve and not with --nodes.
-NoTransformerPlan why_no_plan(const TransformerRequest& request,
-                              std::optional<int> node_of_a_curve = std::nullopt);
+// How the request was asked for, as far as advice depends on it.
+struct AskedFor {
+  // The request is one size of a curve, on nodes of so many GPUs; more GPUs are then asked for with --curve and not with
+  // --nodes.
+  std::optional<int> node_of_a_curve{};
+  std::string memory{};  // --memory as typed; empty: it is the GPU's own
+};
+NoTransformerPlan why_no_plan(const TransformerRequest& request, const AskedFor& asked = {});
 // The smallest larger batch that the GPUs can divide, whatever is pinned; nothing when none near it does.
 std::optional<std::int64_t> dividable_batch(const TransformerRequest& request);
 

@@ -314,7 +314,7 @@ TEST(TransformerAdvice, AsksForALongerCurveAndNotForNodesWhereACurveWasAsked) {
   const TransformerRequest request = on_gpus(llama_request(4096, 1, 64), 2);
   TransformerRequest small = request;
   small.memory_bytes = 60 * kGiB;
-  const std::string of_a_curve = to_string(why_no_plan(small, 8).reasons);
+  const std::string of_a_curve = to_string(why_no_plan(small, {.node_of_a_curve = 8}).reasons);
   EXPECT_NE(of_a_curve.find("a --curve up to 4 GPUs"), std::string::npos) << of_a_curve;
   EXPECT_EQ(of_a_curve.find("--nodes"), std::string::npos) << of_a_curve;
   const std::string alone = to_string(why_no_plan(small).reasons);

@@ -52,7 +52,8 @@ enum class AttentionFamily : std::uint8_t {
 struct TransformerRequest {
   predict::TransformerTask task;
   int gpus = 1;
-  double memory_bytes = 0;  // of one GPU
+  double memory_bytes = 0;  // of one GPU, without the margin
+  double margin_bytes = 0;  // kept free beside them: whoever needs more memory needs it on top
   TransformerPins pins;
   AttentionFamily family = AttentionFamily::any;
   // When set, only plans for which it is true: those that a trainer can run.
