@@ -155,11 +155,11 @@ TEST_F(PlannedModelFields, AMissingConfigIsNamedWithItsPath) {
 }
 
 TEST_F(PlannedModelFields, AnUnknownArchitectureIsNamedWithWhatElseToDo) {
-  folder_.write("phi.json", R"({"model_type": "phi"})");
+  folder_.write("phi.json", R"({"model_type": "phi", "num_hidden_layers": 24})");
   EXPECT_THAT(
       mistakes("{config: phi.json, batch: 8}"),
       ElementsAre(AllOf(HasSubstr("phi.json:1: model_type is \"phi\", expected one of gpt2, "),
-                        HasSubstr("or in the job: layers, hidden, heads, vocab"))));
+                        HasSubstr("--dims layers=24 (in a job the same names, with _ for -)"))));
 }
 
 TEST_F(PlannedModelFields, ABatchIsNeeded) {

@@ -2,6 +2,7 @@
 #include "formats/transformer_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "domain/nearest_name.h"
+#include "formats/decoder_dimensions.h"
 #include "formats/input_file.h"
 #include "formats/json_values.h"
 
@@ -93,10 +95,6 @@ constexpr std::array<StrangeKey, 6> kStrangeKeys{{{"kv_lora_rank", kLatentWhy},
 // A decoder over tokens beside what sees or hears: the object that has the decoder's dimensions, and the others.
 constexpr std::array<std::string_view, 3> kPartKeys{"text_config", "vision_config", "audio_config"};
 constexpr std::array<std::string_view, 3> kPartTypes{"llava", "_vl", "llama4"};
-// Of such a decoder, or of the file itself where there are no parts.
-constexpr auto kDecoderKeys = std::to_array<std::string_view>(
-    {"num_experts", "num_local_experts", "n_routed_experts", "sliding_window",
-     "sliding_window_pattern", "use_sliding_window", "attention_chunk_size"});
 
 constexpr auto kConfigKeys = std::to_array<std::string_view>({"model_type",
                                                               "hidden_size",
@@ -271,11 +269,15 @@ class ConfigReader {
     };
     std::string text =
         has_parts ? "only the decoder of its text can be planned, without what sees or hears: "
-                    "write that part's dimensions"
-                  : "for another decoder with full attention write its dimensions";
-    text += " with --dims, or in the job: layers, hidden, heads, vocab";
+                    "write that part's dimensions with --dims"
+                  : "for another decoder with full attention write its dimensions with --dims";
+    const DecoderDimensions found = decoder_dimensions(type, decoder);
+    if (!found.said.empty()) text += fmt::format(" {}", fmt::join(found.said, ","));
+    text += " (in a job the same names, with _ for -)";
+    if (!found.unsaid.empty())
+      text += fmt::format("; the file does not say {}", fmt::join(found.unsaid, ", "));
     if (has("num_experts") || has("num_local_experts") || has("n_routed_experts"))
-      text += ", for its experts also experts= and experts-per-token=, with the ffn= of one expert";
+      text += "; ffn= is that of one expert";
     const auto switched = decoder.find("use_sliding_window");
     const bool is_off = switched != decoder.end() && switched->second.text == "false";
     const bool has_windows = has("sliding_window") || has("sliding_window_pattern");

@@ -85,12 +85,13 @@ TEST(TransformerConfig, AdvisesWhatDescribesExpertsPartsAndWindows) {
   const auto advice = [](const std::string& type, const std::string& more = "") {
     return config_mistakes("{\"model_type\": \"" + type + "\"" + more + "}");
   };
-  const std::string experts = "also experts= and experts-per-token=";
+  const std::string experts = "ffn= is that of one expert";
   const std::string windows = "sliding windows are not known";
   const std::string part = "only the decoder of its text can be planned";
   for (const char* key : {"num_experts", "num_local_experts"}) {
     const std::string text = advice("new_mixture", std::string{", \""} + key + "\": 128");
-    EXPECT_THAT(text, HasSubstr("layers, hidden, heads, vocab, for its experts " + experts));
+    EXPECT_THAT(text, testing::AllOf(HasSubstr("experts=128"), HasSubstr(experts),
+                                     HasSubstr("experts-per-token= (else 1)")));
     EXPECT_THAT(text, testing::Not(HasSubstr(windows)));
   }
   EXPECT_THAT(advice("new_decoder"), testing::Not(HasSubstr(experts)));
@@ -109,6 +110,60 @@ TEST(TransformerConfig, AdvisesWhatDescribesExpertsPartsAndWindows) {
               testing::Not(HasSubstr(windows)));
   EXPECT_THAT(advice("new_decoder", R"(, "sliding_window": 128, "use_sliding_window": false)"),
               testing::Not(HasSubstr(windows)));
+}
+
+// The line of --dims that is advised.
+std::string advised_dimensions(const std::string& text) {
+  const std::string before = "--dims ";
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + before.size();
+  return text.substr(begin, text.find(' ', begin) - begin);
+}
+
+// Gemma-7B's file has neither the gate nor the tie.
+TEST(TransformerConfig, AdvisesTheDimensionsThatTheFileHas) {
+  const std::string text = config_mistakes(R"({"model_type": "gemma", "attention_bias": false,
+      "head_dim": 256, "hidden_act": "gelu", "hidden_size": 3072, "intermediate_size": 24576,
+      "max_position_embeddings": 8192, "num_attention_heads": 16, "num_hidden_layers": 28,
+      "num_key_value_heads": 16, "vocab_size": 256000})");
+  EXPECT_EQ(advised_dimensions(text),
+            "layers=28,hidden=3072,heads=16,kv-heads=16,vocab=256000,head-dim=256,ffn=24576,"
+            "gated=1,tied=1");
+  EXPECT_THAT(text, testing::Not(HasSubstr("the file does not say")));
+  const auto model = parse_dimensions("--dims", advised_dimensions(text));
+  ASSERT_TRUE(model) << to_string(model.error().details);
+  EXPECT_NEAR(static_cast<double>(model->elements()), 8.54e9, 0.01e9);
+}
+
+TEST(TransformerConfig, NamesTheDimensionsThatTheFileDoesNotHave) {
+  const std::string phi = config_mistakes(R"({"model_type": "phi", "hidden_act": "gelu_new",
+      "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32,
+      "num_hidden_layers": 24, "num_key_value_heads": null, "tie_word_embeddings": false,
+      "vocab_size": 51200})");
+  EXPECT_EQ(advised_dimensions(phi), "layers=24,hidden=2048,heads=32,vocab=51200,ffn=8192");
+  EXPECT_THAT(phi, HasSubstr("; the file does not say gated= (else 0)\n"));
+  const std::string mpt =
+      config_mistakes(R"({"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 0})");
+  EXPECT_EQ(advised_dimensions(mpt), "hidden=4096,heads=32");
+  EXPECT_THAT(mpt, HasSubstr("; the file does not say layers=, kv-heads= (else as many as heads), "
+                             "vocab=, ffn= (else 4 x hidden), gated= (else 0), tied= (else 0)"));
+}
+
+TEST(TransformerConfig, AdvisesTheDimensionsOfAMixtureAndOfAPart) {
+  const std::string sizes = R"("hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 6144,
+      "num_attention_heads": 32, "num_hidden_layers": 48, "num_key_value_heads": 4, "head_dim": 128,
+      "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+      "tie_word_embeddings": false, "vocab_size": 151936)";
+  const std::string line =
+      "layers=48,hidden=2048,heads=32,kv-heads=4,vocab=151936,head-dim=128,ffn=768,gated=1,"
+      "experts=128,experts-per-token=8";
+  EXPECT_EQ(advised_dimensions(config_mistakes(R"({"model_type": "qwen3_moe", )" + sizes + "}")),
+            line);
+  EXPECT_EQ(advised_dimensions(config_mistakes(
+                R"({"model_type": "qwen3_vl_moe", "text_config": {)" + sizes + "}}")),
+            line);
+  EXPECT_TRUE(parse_dimensions("--dims", line));
 }
 
 TEST(TransformerConfig, ForAnIterationAdvisesATraceAndNamesNoExperts) {
