@@ -14,6 +14,7 @@
 namespace weir::report {
 namespace {
 
+using formats::six_digits;
 using formats::thousandths;
 using plan::TransformerChoice;
 
@@ -87,7 +88,6 @@ nlohmann::ordered_json alternatives_json(
   return list;
 }
 
-// The rounding of the whole answer, thousandths, leaves nothing of what a small model costs.
 nlohmann::ordered_json sizes_json(const TransformerView& view) {
   constexpr double kMillion = 1e6;
   auto list = nlohmann::ordered_json::array();
@@ -98,10 +98,9 @@ nlohmann::ordered_json sizes_json(const TransformerView& view) {
     if (size.best) {
       const double seconds = size.best->time.iteration;
       entry["predicted_ms"] = thousandths(seconds * 1000);
-      entry["gpu_s"] = thousandths(seconds * size.gpus);
+      entry["gpu_s"] = six_digits(seconds * size.gpus);
       if (view.price_per_hour > 0)
-        entry["cost_per_million_iterations"] =
-            thousandths(kMillion * view.cost(seconds, size.gpus));
+        entry["cost_per_million_iterations"] = six_digits(kMillion * view.cost(seconds, size.gpus));
       entry["plan"] = degrees_json(size.best->plan);
     } else {
       entry["reason"] = why_no_plan_on(whole_nodes, size);
@@ -149,7 +148,7 @@ nlohmann::ordered_json transformer_answer_json(const TransformerView& view) {
   json["mfu"] = thousandths(predict::model_flops_utilization(task, chosen.plan, seconds));
   json["max_memory_mib"] = thousandths(chosen.memory.needed / kMiBytes);
   if (view.price_per_hour > 0)
-    json["cost_per_iteration"] = thousandths(view.cost(seconds, view.request.gpus));
+    json["cost_per_iteration"] = six_digits(view.cost(seconds, view.request.gpus));
   json["compute_times"] = predict::compute_source(task);
   json["accuracy"] = transformer_accuracy(task);
   json["notes"] = view.notes;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -38,6 +39,15 @@ std::string ms_text(double seconds) {
 
 std::string ratio_text(double seconds, double chosen) {
   return fmt::format("{:.3f}", seconds / chosen);
+}
+
+// So many decimals, or more where those would leave nothing of a small amount.
+std::string amount_text(double amount, int decimals) {
+  constexpr int kDigits = 3;
+  constexpr int kMostDecimals = 15;
+  const int needed =
+      amount > 0 ? kDigits - 1 - static_cast<int>(std::floor(std::log10(amount))) : decimals;
+  return fmt::format("{:.{}f}", amount, std::clamp(needed, decimals, kMostDecimals));
 }
 
 std::vector<std::string> choice_row(std::string name, const TransformerChoice& choice,
@@ -95,8 +105,8 @@ std::string source_words(const TransformerView& view) {
 
 std::string price_words(const TransformerView& view) {
   if (view.price_per_hour <= 0) return "";
-  return fmt::format("; one iteration costs {:.4f} at {:.2f} per GPU hour",
-                     view.cost(view.chosen().time.iteration, view.request.gpus),
+  return fmt::format("; one iteration costs {} at {:.2f} per GPU hour",
+                     amount_text(view.cost(view.chosen().time.iteration, view.request.gpus), 4),
                      view.price_per_hour);
 }
 
@@ -193,8 +203,8 @@ Table cost_table(const TransformerView& view) {
     }
     const double seconds = size.best->time.iteration;
     table.rows.push_back({std::to_string(size.gpus), std::to_string(size.best->plan.micro_count),
-                          ms_text(seconds), fmt::format("{:.1f}", seconds * size.gpus),
-                          has_price ? fmt::format("{:.4f}", view.cost(seconds, size.gpus)) : "-",
+                          ms_text(seconds), amount_text(seconds * size.gpus, 1),
+                          has_price ? amount_text(view.cost(seconds, size.gpus), 4) : "-",
                           ratio_text(seconds * size.gpus, chosen), plan_words(size.best->plan)});
   }
   return table;

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "predict/transformer/kernel_times_testing.h"
 #include "predict/transformer/published_runs_testing.h"
@@ -75,6 +76,25 @@ TEST(TransformerTables, SaysNothingOfAPriceThatNobodyKnows) {
                                                 Not(HasSubstr("costs")), HasSubstr("of its rate")));
   view.price_per_hour = 2;
   EXPECT_THAT(transformer_headline(view), HasSubstr("costs"));
+}
+
+// A millionth of a price is not nothing.
+TEST(TransformerTables, ShowsWhatASmallModelCosts) {
+  TransformerView view = view_of({});
+  view.price_per_hour = 2;
+  view.gpus_per_node = 1;
+  view.answer.best.front().time.iteration = 0.0123456;
+  EXPECT_THAT(transformer_headline(view), HasSubstr("costs 0.00000686 at 2.00 per GPU hour"));
+  EXPECT_EQ(transformer_answer_json(view)["cost_per_iteration"], 0.00000685867);
+  view.sizes.push_back({1, view.answer.best.front(), 0});
+  const std::vector<std::string> row = cost_table(view).rows.front();
+  EXPECT_EQ(row[3], "0.0123") << "GPU seconds";
+  EXPECT_EQ(row[4], "0.00000686");
+  const auto size = transformer_answer_json(view)["sizes"][0];
+  EXPECT_EQ(size["gpu_s"], 0.0123456);
+  EXPECT_EQ(size["cost_per_million_iterations"], 6.85867);
+  view.answer.best.front().time.iteration = 3600;
+  EXPECT_THAT(transformer_headline(view), HasSubstr("costs 2.0000 at"));
 }
 
 TEST(TransformerTables, CountsOneAsOne) {
