@@ -563,7 +563,7 @@ TEST(TransformerCommand, FindsThatFewerGpusAreCheaper) {
               0.002);
   EXPECT_THAT(plan_model({"--nodes", "8", "--batch", "64", "--objective", "cost"}).out,
               AllOf(HasSubstr("GPUs  accumulate  iteration ms  GPU seconds    cost"),
-                    HasSubstr("batch, sequence or pins do not divide")));
+                    HasSubstr("batch 64 cannot be divided among 24 GPUs, but 66 can")));
 }
 
 TEST(TransformerCommand, TellsWhyASizeHasNoCost) {
@@ -571,6 +571,13 @@ TEST(TransformerCommand, TellsWhyASizeHasNoCost) {
                                "llama2-7b.json")["sizes"];
   EXPECT_EQ(sizes[0]["reason"], "too little memory: the smallest plan needs 176 GiB on each GPU");
   EXPECT_EQ(sizes.back()["reason"], "batch 64 cannot be divided among 24 GPUs, but 66 can");
+  const std::string text =
+      plan_model({"--nodes", "3", "--batch", "64", "--objective", "cost"}, "llama2-7b.json").out;
+  for (const auto& size : sizes) {
+    if (size.contains("reason")) {
+      EXPECT_THAT(text, HasSubstr(size["reason"].get<std::string>()));
+    }
+  }
 }
 
 TEST(TransformerCommand, PlansForAGpuThatSomebodyDescribes) {

@@ -91,8 +91,7 @@ nlohmann::ordered_json alternatives_json(
 nlohmann::ordered_json sizes_json(const TransformerView& view) {
   constexpr double kMillion = 1e6;
   auto list = nlohmann::ordered_json::array();
-  plan::TransformerRequest whole_nodes = view.request;  // on_gpus takes the parts of one
-  whole_nodes.task.fabric.gpus_per_node = view.gpus_per_node;
+  const plan::TransformerRequest whole_nodes = view.of_whole_nodes();
   for (const plan::PlannedSize& size : view.sizes) {
     nlohmann::ordered_json entry{{"gpus", size.gpus}};
     if (size.best) {

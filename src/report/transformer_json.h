@@ -29,6 +29,12 @@ struct TransformerView {
   double cost(double iteration_seconds, int gpus) const {
     return iteration_seconds / 3600 * gpus * price_per_hour;
   }
+  // The chosen plan may have a part of a node; other sizes are of whole ones.
+  plan::TransformerRequest of_whole_nodes() const {
+    plan::TransformerRequest whole = request;
+    whole.task.fabric.gpus_per_node = gpus_per_node;
+    return whole;
+  }
   int nodes() const { return (request.gpus + gpus_per_node - 1) / gpus_per_node; }
 };
 

@@ -196,9 +196,8 @@ Table cost_table(const TransformerView& view) {
   const double chosen = view.chosen().time.iteration * view.request.gpus;
   for (const plan::PlannedSize& size : view.sizes) {
     if (!size.best) {
-      table.rows.push_back(
-          {std::to_string(size.gpus), "-", "-", "-", "-", "-",
-           size.least_memory > 0 ? "too little memory" : "batch, sequence or pins do not divide"});
+      table.rows.push_back({std::to_string(size.gpus), "-", "-", "-", "-", "-",
+                            why_no_plan_on(view.of_whole_nodes(), size)});
       continue;
     }
     const double seconds = size.best->time.iteration;
