@@ -33,19 +33,20 @@ struct Architecture {
   bool has_experts;
   bool has_tied_embeddings;
   bool has_windows;       // sliding_window counts unless use_sliding_window says no
+  std::int64_t window;    // 0: none
   std::int64_t kv_heads;  // 0: as many as heads
   std::int64_t head_dim;  // 0: the width divided among the heads
   double norm_epsilon;
 };
 constexpr std::array<Architecture, 8> kArchitectures{
-    {{"gpt2", false, true, false, true, false, 0, 0, 1e-5},
-     {"gpt_neox", false, false, false, false, false, 0, 0, 1e-5},
-     {"llama", true, false, false, false, false, 0, 0, 1e-6},
-     {"mistral", true, false, false, false, true, 8, 0, 1e-6},
-     {"qwen2", true, false, false, false, false, 32, 0, 1e-6},
-     {"qwen3", true, false, false, false, false, 32, 128, 1e-6},
-     {"internlm2", true, false, false, false, false, 0, 0, 1e-6},
-     {"mixtral", true, false, true, false, true, 8, 0, 1e-5}}};
+    {{"gpt2", false, true, false, true, false, 0, 0, 0, 1e-5},
+     {"gpt_neox", false, false, false, false, false, 0, 0, 0, 1e-5},
+     {"llama", true, false, false, false, false, 0, 0, 0, 1e-6},
+     {"mistral", true, false, false, false, true, 4096, 8, 0, 1e-6},
+     {"qwen2", true, false, false, false, false, 0, 32, 0, 1e-6},
+     {"qwen3", true, false, false, false, false, 0, 32, 128, 1e-6},
+     {"internlm2", true, false, false, false, false, 0, 0, 0, 1e-6},
+     {"mixtral", true, false, true, false, true, 0, 8, 0, 1e-5}}};
 
 // Architectures that dimensions do not describe, or not quite, and why. The first that fits.
 struct Stranger {
@@ -183,6 +184,7 @@ LayerStyle style_of(std::string_view type) {
   }
   style.has_qkv_biases = style.has_biases || type == "qwen2";
   style.has_qk_norm = type == "qwen3";
+  if (type == "mixtral") style.rotary_base = 1'000'000;
   return style;
 }
 
@@ -355,8 +357,11 @@ class ConfigReader {
   void read_style(const Architecture& architecture) {
     style_ = style_of(architecture.type);
     const JsonValue* windows = find("use_sliding_window");  // true was refused before
-    if (architecture.has_windows && (windows == nullptr || windows->text != "false"))
-      window_ = optional("sliding_window", kLongestSequence, 0);
+    const bool is_off = windows != nullptr && windows->text == "false";
+    if (architecture.has_windows && !is_off) {
+      const bool is_said = members_.contains("sliding_window");  // null: there is none
+      window_ = optional("sliding_window", kLongestSequence, is_said ? 0 : architecture.window);
+    }
     read_biases(architecture);
     read_activation(architecture);
     read_dropout(architecture);
@@ -373,7 +378,7 @@ class ConfigReader {
     const std::string_view type = architecture.type;
     if (type == "llama" || type == "qwen3" || type == "gpt_neox")
       in_attention = truth("attention_bias").value_or(in_attention);
-    if (type == "internlm2") in_attention = truth("bias").value_or(in_attention);
+    if (type == "internlm2") in_attention = truth("bias").value_or(true);
     if (type == "llama") in_mlp = truth("mlp_bias").value_or(in_mlp);
     style_.has_other_biases = in_attention != in_mlp;
     style_.has_biases = in_attention && in_mlp;

@@ -189,6 +189,8 @@ TEST(TransformerConfig, TellsTheStyleOfTheLayers) {
   EXPECT_FALSE(llama.has_biases || llama.has_qkv_biases || llama.has_qk_norm);
   EXPECT_EQ(llama.rotary_base, 500'000);
   EXPECT_EQ(config_of("llama", "").style.rotary_base, std::nullopt);
+  const std::string experts = R"(, "num_local_experts": 8, "num_experts_per_tok": 2)";
+  EXPECT_EQ(config_of("mixtral", experts).style.rotary_base, 1'000'000) << "Hugging Face's own";
   EXPECT_TRUE(config_of("llama", R"(, "attention_bias": true)").style.has_qkv_biases);
   EXPECT_TRUE(config_of("qwen2", "").style.has_qkv_biases);
   EXPECT_TRUE(config_of("qwen3", "").style.has_qk_norm);
@@ -257,6 +259,8 @@ TEST(TransformerConfig, TellsBiasesAndTheResidual) {
   const LayerStyle all = config_of("llama", R"(, "attention_bias": true, "mlp_bias": true)").style;
   EXPECT_TRUE(all.has_biases && all.has_qkv_biases && !all.has_other_biases);
   EXPECT_FALSE(config_of("qwen2", "").style.has_other_biases);
+  EXPECT_TRUE(config_of("internlm2", "").style.has_qkv_biases) << "its own";
+  EXPECT_FALSE(config_of("internlm2", R"(, "bias": false)").style.has_qkv_biases);
   EXPECT_TRUE(config_of("gpt_neox", "").style.has_parallel_residual);
   EXPECT_FALSE(
       config_of("gpt_neox", R"(, "use_parallel_residual": false)").style.has_parallel_residual);
@@ -303,6 +307,11 @@ TEST(TransformerConfig, NamesFieldsOfTheWrongKind) {
 TEST(TransformerConfig, TellsAWindowThatIsInUse) {
   EXPECT_EQ(config_of("mistral", R"(, "sliding_window": 4096)").window, 4096);
   EXPECT_EQ(config_of("mistral", R"(, "sliding_window": null)").window, 0);
+  EXPECT_EQ(config_of("mistral", "").window, 4096) << "Hugging Face's own";
+  EXPECT_EQ(config_of("mistral", R"(, "use_sliding_window": false)").window, 0);
+  const std::string experts = R"(, "num_local_experts": 8, "num_experts_per_tok": 2)";
+  EXPECT_EQ(config_of("mixtral", experts).window, 0) << "Hugging Face's own";
+  EXPECT_EQ(config_of("mixtral", experts + R"(, "sliding_window": 512)").window, 512);
   EXPECT_EQ(config_of("qwen2", R"(, "sliding_window": 4096, "use_sliding_window": false)").window,
             0);
   EXPECT_EQ(config_of("qwen2", R"(, "sliding_window": 4096)").window, 0);
