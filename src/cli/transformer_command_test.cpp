@@ -481,6 +481,25 @@ TEST(TransformerCommand, RefusesToExportANetworkThatTheTrainerDoesNotBuild) {
   EXPECT_EQ(exported("deepspeed").exit_code, 0);
 }
 
+TEST(TransformerCommand, ExportsAutocastOnlyToTrainersThatHaveIt) {
+  const auto exported = [](const char* target) {
+    return plan_model({"--batch", "8", "--runtime", "autocast", "--export", target},
+                      "gpt2-small.json");
+  };
+  for (const char* target : {"megatron", "internevo"}) {
+    const Ran ran = exported(target);
+    EXPECT_EQ(ran.exit_code, 2) << target;
+    EXPECT_THAT(ran.err, HasSubstr(fmt::format("--export is \"{}\", expected another target: it "
+                                               "has no word for autocast: ",
+                                               target)));
+  }
+  EXPECT_THAT(exported("deepspeed").out,
+              AllOf(HasSubstr("\"torch_autocast\""), testing::Not(HasSubstr("\"bf16\""))));
+  const Ran torchtitan = exported("torchtitan");
+  ASSERT_EQ(torchtitan.exit_code, 0) << torchtitan.err;
+  EXPECT_THAT(torchtitan.out, HasSubstr("data_parallel_shard_degree = 1\n"));
+}
+
 TEST(TransformerCommand, NamesWhatTheTrainerRefusesAtItsStart) {
   Ran ran = plan_model(
       {"--sequence", "1000", "--pin", "hp=8,cp=1", "--batch", "8", "--export", "megatron"},

@@ -224,12 +224,17 @@ void note_experts(TransformerSetup& setup) {
         "counted; none of the public runs compared was a mixture of experts");
 }
 
-// A network that the trainer cannot build, whatever the plan.
+// A network that the trainer cannot build, or a way of working that is not its own, whatever the plan.
 void check_export(const OptionValues& options, const TransformerSetup& setup,
                   Diagnostics& mistakes) {
-  if (!setup.style) return;
   const std::string& target = options.text("export");
-  for (const std::string& missing : report::beyond(report::export_target(target), *setup.style))
+  const report::ExportTarget known = report::export_target(target);
+  std::vector<std::string> all_missing = report::beyond(known, setup.request.task.runtime);
+  if (setup.style) {
+    for (std::string& missing : report::beyond(known, *setup.style))
+      all_missing.push_back(std::move(missing));
+  }
+  for (const std::string& missing : all_missing)
     mistakes.add({{}, 0, "--export", target, "another target: it has no word for " + missing});
 }
 

@@ -134,6 +134,15 @@ void need_shards_beside_others(const TransformerPlan& plan, Words& words) {
                                    fewest_shards(plan.replicas)));
 }
 
+// Elsewhere it casts weights once, as it gathers them, or trains in float32.
+void need_ddp_to_autocast(const predict::TransformerTask& task, const TransformerPlan& plan,
+                          Words& words) {
+  const bool is_alone = plan.optimizer_shards == 1 && plan.split() == 1 && plan.stages == 1;
+  words.need(!task.runtime.autocasts || is_alone,
+             "autocast (--runtime autocast) beside shards, split sequences, tensor parallelism or "
+             "a pipeline: it runs under it on one GPU and with plain replicas");
+}
+
 std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
                                            const TransformerPlan& plan) {
   Words words;
@@ -154,6 +163,7 @@ std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
   const int ring = is_isp(plan) ? plan.split() : 1;
   words.need(plan.optimizer_shards % ring == 0, "shards that leave out ranks of a ring");
   need_shards_beside_others(plan, words);
+  need_ddp_to_autocast(task, plan, words);
   words.need(model.layers % plan.stages == 0, "stages of different length");
   // Also where nothing splits it.
   need_chunks(task.sequence, 2LL * plan.split(), "2 x tensor x context parallel degree", words);
@@ -396,14 +406,27 @@ int zero_stage(const TransformerPlan& plan) {
   return plan.optimizer_shards > 1 ? 1 : 0;
 }
 
+// Under autocast, where gradients alone are exchanged by ZeRO: gathered weights are planned with two bytes an element.
+bool has_float32_exchange(const TransformerPlan& plan) {
+  return zero_stage(plan) == 1 || zero_stage(plan) == 2;
+}
+
 Result<std::string> deepspeed_text(const ExportedPlan& exported) {
   const TransformerPlan& plan = exported.plan;
   nlohmann::ordered_json json;
   json["train_batch_size"] = plan.batch();
   json["train_micro_batch_size_per_gpu"] = plan.micro_batch;
   json["gradient_accumulation_steps"] = plan.micro_count;
-  const std::string type = has_bf16(exported.task.gpu) ? "bf16" : "fp16";
-  json[type] = {{"enabled", true}};
+  const bool is_bf16 = has_bf16(exported.task.gpu);
+  const std::string type = is_bf16 ? "bf16" : "fp16";
+  if (exported.task.runtime.autocasts) {
+    json["torch_autocast"] = {{"enabled", true}, {"dtype", is_bf16 ? "bfloat16" : "float16"}};
+    // Otherwise ZeRO moves what belongs to linear layers in two bytes an element.
+    if (has_float32_exchange(plan))
+      json["torch_autocast"]["lower_precision_safe_modules"] = nlohmann::ordered_json::array();
+  } else {
+    json[type] = {{"enabled", true}};
+  }
   json["zero_optimization"] = {{"stage", zero_stage(plan)}, {"overlap_comm", true}};
   if (plan.split() > 1) {
     json["sequence_parallel_size"] = plan.split();
@@ -430,6 +453,10 @@ std::vector<std::string> deepspeed_notes(const ExportedPlan& exported) {
         "deepspeed.sequence.layer.DistributedAttention, and give each rank its part of the tokens "
         "(UlyssesSPDataLoaderAdapter)",
         exported.plan.split()));
+  if (exported.task.runtime.autocasts && zero_stage(exported.plan) == 3)
+    notes.emplace_back(
+        "DeepSpeed gathers weights and reduces gradients of linear layers in the type of "
+        "autocast: gradients are half the bytes that were planned");
   add_precision_notes(exported.task, notes);
   return notes;
 }
@@ -612,6 +639,12 @@ std::vector<std::string> beyond(ExportTarget target, const LayerStyle& style) {
   return {};
 }
 
+std::vector<std::string> beyond(ExportTarget target, const predict::RuntimeTraits& runtime) {
+  const bool has_none = target == ExportTarget::megatron || target == ExportTarget::internevo;
+  if (!has_none || !runtime.autocasts) return {};
+  return {"autocast: its weights are not float32, cast for each product (--runtime autocast)"};
+}
+
 std::vector<std::string> export_notes(ExportTarget target, const ExportedPlan& exported) {
   switch (target) {
     case ExportTarget::megatron:
@@ -636,6 +669,8 @@ Result<std::string> export_plan(ExportTarget target, const ExportedPlan& exporte
       predict::broken_rules(task.model, task.sequence, exported.nodes * exported.gpus_per_node,
                             task.batch, exported.plan);
   std::vector<std::string> all_missing = beyond(target, task, exported.plan);
+  for (std::string& missing : beyond(target, task.runtime))
+    all_missing.push_back(std::move(missing));
   if (exported.style) {
     for (std::string& missing : beyond(target, *exported.style))
       all_missing.push_back(std::move(missing));

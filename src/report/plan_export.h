@@ -35,8 +35,9 @@ ExportTarget export_target(std::string_view name);
 std::vector<std::string> beyond(ExportTarget target, const predict::TransformerTask& task,
                                 const predict::TransformerPlan& plan);
 
-// The same of how its layers are made, whatever the plan.
+// The same of how its layers are made, and of how the training program works, whatever the plan.
 std::vector<std::string> beyond(ExportTarget target, const LayerStyle& style);
+std::vector<std::string> beyond(ExportTarget target, const predict::RuntimeTraits& runtime);
 
 struct ExportedPlan {
   const predict::TransformerTask& task;

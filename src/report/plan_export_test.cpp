@@ -434,6 +434,52 @@ TEST(PlanExport, TellsDeepSpeedToTrainInFloat16) {
   EXPECT_EQ(on_ampere["seq_parallel_communication_data_type"], "bf16");
 }
 
+// Float32 weights that are cast for each product, which is not training in bfloat16.
+TEST(PlanExport, TellsDeepSpeedToAutocast) {
+  TransformerPlan plan;
+  plan.replicas = 8;
+  auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch(),
+                               predict::autocast_runtime());
+  const auto read = [&] {
+    const auto text = export_plan(ExportTarget::deepspeed, {task, plan, 1, 8, llama_style()});
+    EXPECT_TRUE(text) << to_string(text.error().details);
+    return nlohmann::json::parse(text.value_or("{}"));
+  };
+  EXPECT_EQ(read()["torch_autocast"], nlohmann::json::parse(R"({"enabled": true,
+      "dtype": "bfloat16"})"));
+  EXPECT_FALSE(read().contains("bf16") || read().contains("fp16"));
+  plan.optimizer_shards = 8;
+  EXPECT_EQ(read()["torch_autocast"]["lower_precision_safe_modules"], nlohmann::json::array())
+      << "gradients of four bytes, as planned";
+  plan.weight_shards = plan.gradient_shards = 8;
+  EXPECT_FALSE(read()["torch_autocast"].contains("lower_precision_safe_modules"));
+  EXPECT_THAT(export_notes(ExportTarget::deepspeed, {task, plan, 1, 8, llama_style()}),
+              testing::ElementsAre(HasSubstr("half the bytes that were planned")));
+  task.gpu = *predict::find_gpu_type("V100-32G");
+  EXPECT_EQ(read()["torch_autocast"]["dtype"], "float16");
+}
+
+TEST(PlanExport, RefusesAutocastWhereTheTrainerHasNone) {
+  TransformerPlan plan;
+  plan.replicas = 8;
+  const auto exported = [&](ExportTarget target, const predict::RuntimeTraits& runtime) {
+    const auto task =
+        predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch(), runtime);
+    const auto text = export_plan(target, {task, plan, 1, 8, llama_style()});
+    return text ? "" : to_string(text.error().details);
+  };
+  for (const ExportTarget target : {ExportTarget::megatron, ExportTarget::internevo}) {
+    EXPECT_EQ(exported(target, predict::modern_runtime()), "");
+    EXPECT_THAT(exported(target, predict::autocast_runtime()),
+                HasSubstr("it has no word for autocast"));
+  }
+  EXPECT_EQ(exported(ExportTarget::torchtitan, predict::autocast_runtime()), "") << "DDP";
+  plan.optimizer_shards = plan.gradient_shards = 8;
+  EXPECT_EQ(exported(ExportTarget::torchtitan, predict::modern_runtime()), "");
+  EXPECT_THAT(exported(ExportTarget::torchtitan, predict::autocast_runtime()),
+              HasSubstr("it has no word for autocast (--runtime autocast) beside shards"));
+}
+
 TEST(PlanExport, RefusesSplitAttentionThatWantsFlashAttention) {
   TransformerPlan plan;
   plan.grid.head = 8;

@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 GRAMMAR = json.loads((HERE / "grammar.json").read_text())
 MODELS = HERE.parent.parent / "examples/models"
 
-# Model, nodes, batch, sequence, pins, GPU: whole nodes, long sequences, pipelines, everything recomputed; sequences and
+# Model, nodes, batch, sequence, pins, GPU, runtime: whole nodes, long sequences, pipelines, everything recomputed; sequences and
 # batches that some trainer refuses to cut as the plan does; GPUs without bf16.
 REQUESTS = [
     ("llama2-7b.json", 2, 64, 4096, ""),
@@ -42,6 +42,11 @@ REQUESTS = [
     ("llama2-7b.json", 2, 64, 4096, "", "V100-32G"),
     ("llama2-7b.json", 2, 64, 4096, "mode=mtp,tp=8", "V100-32G"),
     ("gpt2-small.json", 1, 64, 1024, "", "V100-16G"),
+    ("gpt2-small.json", 1, 64, 1024, "", "A100-80G", "autocast"),
+    ("llama2-7b.json", 2, 64, 4096, "", "A100-80G", "autocast"),
+    ("gpt2-small.json", 1, 64, 1024, "wp=1,zp=8,sp=1,pp=1", "A100-80G", "autocast"),
+    ("llama2-7b.json", 2, 64, 4096, "wp=16,hp=2", "A100-80G", "autocast"),
+    ("gpt2-small.json", 1, 64, 1024, "", "V100-16G", "autocast"),
 ]
 
 
@@ -146,8 +151,11 @@ def check_deepspeed(text, gpus, batch, model, notes):
     if ("activation_checkpointing" in config) != ("gradient_checkpointing_enable" in notes):
         fail(f"nobody says how to recompute: {notes}")
     is_split = config.get("sequence_parallel_size", 1) > 1
-    if is_split != ("splits no sequence" in notes) or is_split != (
-            config.get("seq_parallel_communication_data_type") == ("fp16" if "fp16" in config else "bf16")):
+    precisions = [key for key in ("bf16", "fp16", "torch_autocast") if key in config]
+    if len(precisions) != 1 or not config[precisions[0]]["enabled"]:
+        fail(f"one of bf16, fp16 and autocast: {config}")
+    exchanged = None if precisions == ["torch_autocast"] or not is_split else precisions[0]
+    if is_split != ("splits no sequence" in notes) or exchanged != config.get("seq_parallel_communication_data_type"):
         fail(f"nobody says how to split sequences: {config} {notes}")
     known = set(GRAMMAR["deepspeed"]["keys"]) | set(GRAMMAR["deepspeed"]["sections"])
     for key, value in config.items():
@@ -284,13 +292,13 @@ def main():
     written = refused = 0
     seen = dict.fromkeys(CHECKS, 0)
     exports = []
-    for (model, nodes, batch, sequence, pins, *gpu), target in itertools.product(REQUESTS, CHECKS):
+    for (model, nodes, batch, sequence, pins, *more), target in itertools.product(REQUESTS, CHECKS):
         command = [weir, "plan", "--model-config", MODELS / model, "--nodes", str(nodes), "--batch", str(batch),
                    "--sequence", str(sequence), "--export", target]
         if pins:
             command += ["--pin", pins]
-        if gpu:
-            command += ["--gpu", *gpu]
+        for option, value in zip(("--gpu", "--runtime"), more):
+            command += [option, value]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if ran.returncode == 0:
             CHECKS[target](ran.stdout, nodes * 8, batch, model, ran.stderr)
