@@ -315,6 +315,20 @@ TEST_F(PlanOverlapFiles, MistakesInCurvesAndClustersAreNamed) {
                                  HasSubstr("cluster"), HasSubstr("many")));
 }
 
+TEST_F(PlanOverlapFiles, TablesWithoutRowsAreMistakesOfTheirFiles) {
+  const std::string file = write_step("curves: curves.csv\n");
+  folder_.write("curves.csv", "kernel,ctas,target_gbps,gbps,rate\n");
+  const Ran curves = weir({"plan", "--overlap", file});
+  EXPECT_EQ(curves.exit_code, 2);
+  EXPECT_THAT(curves.err, HasSubstr("curves.csv: file is \"without rows\", expected a row"));
+  folder_.write("curves.csv", "kernel,ctas,target_gbps,gbps,rate\nplain,8,0,40,1\n");
+  folder_.write("kernels.csv", "us,sends\n\n");
+  const Ran kernels = weir({"plan", "--overlap", file});
+  EXPECT_EQ(kernels.exit_code, 2);
+  EXPECT_THAT(kernels.err, AllOf(HasSubstr("kernels.csv: file is \"without rows\", expected a row"),
+                                 Not(HasSubstr("sends"))));
+}
+
 TEST_F(PlanOverlapFiles, NothingSentIsAMistake) {
   const std::string file = write_step();
   folder_.write("kernels.csv", "us,sends\n1,\n");

@@ -58,6 +58,10 @@ double number_cell(CsvTable& table, std::size_t column, double least, double mos
   return *value;
 }
 
+tl::unexpected<Error> without_rows(const fs::path& file, std::string expected) {
+  return bad_input(Diagnostic{file.string(), 0, "file", "without rows", std::move(expected)});
+}
+
 enum KernelColumn : std::size_t {
   kUs,
   kSends,
@@ -122,6 +126,7 @@ Result<std::vector<OverlapKernelRow>> read_kernels(const fs::path& file,
     kernels.push_back(std::move(row));
   }
   if (!table.mistakes().empty()) return table.failure();
+  if (kernels.empty()) return without_rows(file, "a row for each kernel of the backward pass");
   if (!is_anything_sent) {
     return bad_input(Diagnostic{file.string(),
                                 0,
@@ -163,6 +168,9 @@ Result<std::vector<ContentionRow>> read_curves(const fs::path& file) {
     rows.push_back(std::move(row));
   }
   if (!table.mistakes().empty()) return table.failure();
+  if (rows.empty())
+    return without_rows(file,
+                        "a row for each measurement (a step without curves follows the formula)");
   return rows;
 }
 
@@ -195,7 +203,7 @@ class OverlapReader {
       read_.curves_file = folder_ / *curves;
       keep(read_curves(read_.curves_file), read_.curves);
       for (const ContentionRow& row : read_.curves) names.insert(row.kernel);
-      if (read_.curves.empty()) return;
+      if (read_.curves.empty()) return;  // a mistake, which is noted
     }
     if (const auto kernels = top.require("kernels", "a CSV file", any)) {
       read_.kernels_file = folder_ / *kernels;
