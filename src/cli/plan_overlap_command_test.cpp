@@ -329,6 +329,27 @@ TEST_F(PlanOverlapFiles, TablesWithoutRowsAreMistakesOfTheirFiles) {
                                  Not(HasSubstr("sends"))));
 }
 
+TEST_F(PlanOverlapFiles, APointOfACurveStandsInOneRow) {
+  const std::string file = write_step("curves: curves.csv\n");
+  const std::string head = "kernel,ctas,target_gbps,gbps,rate,first\n";
+  folder_.write("curves.csv", head +
+                                  "plain,8,0,40,1,\nplain,8,-1,0,1,\nplain,8,0.0,40,0.2,"
+                                  "collective\nplain,8,-0.5,0,0.5,\n");
+  const Ran twice = weir({"plan", "--overlap", file});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_THAT(twice.err,
+              AllOf(HasSubstr("curves.csv:4: kernel is \"plain\", expected another kernel, ctas, "
+                              "target_gbps or first: line 2 has these already"),
+                    HasSubstr("curves.csv:5: kernel is \"plain\""), HasSubstr("line 3 has")));
+  folder_.write("curves.csv", head +
+                                  "plain,8,0,40,1,\nplain,8,0,40,1,kernel\nplain,8,-1,0,1,\n"
+                                  "plain,4,0,40,1,\nother,8,0,40,1,\nplain,8,10,10,1,\n");
+  EXPECT_EQ(weir({"plan", "--overlap", file}).exit_code, 0);
+  // What was not read is not taken for the same.
+  folder_.write("curves.csv", head + "plain,x,0,40,1,\nplain,y,0,40,1,\n");
+  EXPECT_THAT(weir({"plan", "--overlap", file}).err, Not(HasSubstr("already")));
+}
+
 TEST_F(PlanOverlapFiles, NothingSentIsAMistake) {
   const std::string file = write_step();
   folder_.write("kernels.csv", "us,sends\n1,\n");

@@ -7,8 +7,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "domain/nearest_name.h"
@@ -149,12 +152,27 @@ constexpr std::array<CsvColumn, 6> kCurveColumns{{{"kernel", true, {}},
                                                   {"rate", true, {}},
                                                   {"first", false, {}}}};
 
+// The line that has a point of the curves. One that only holds SMs has no speed.
+using CurveLines = std::map<std::tuple<std::string, std::int64_t, double, bool>, std::uint64_t>;
+
+void refuse_second(CsvTable& table, const ContentionRow& row, CurveLines& lines) {
+  const double target = row.target_gbps < 0 ? -1 : row.target_gbps;
+  const auto [first, is_new] =
+      lines.try_emplace({row.kernel, row.ctas, target, row.is_kernel_first}, table.line());
+  if (is_new) return;
+  table.reject(kCurveKernel,
+               fmt::format("another kernel, ctas, target_gbps or first: line {} has these already",
+                           first->second));
+}
+
 Result<std::vector<ContentionRow>> read_curves(const fs::path& file) {
   auto input = InputFile::open(file);
   if (!input) return tl::unexpected(input.error());
   CsvTable table{std::move(*input), kCurveColumns};
   std::vector<ContentionRow> rows;
+  CurveLines lines;
   while (table.next()) {
+    const std::size_t mistakes_before = table.mistakes().total();
     ContentionRow row;
     row.kernel = std::string{table.cell(kCurveKernel)};
     if (row.kernel.empty()) table.reject(kCurveKernel, "a kernel's name");
@@ -165,6 +183,7 @@ Result<std::vector<ContentionRow>> read_curves(const fs::path& file) {
     row.is_kernel_first = table.cell(kFirst) == "kernel";
     if (!row.is_kernel_first && !table.cell(kFirst).empty() && table.cell(kFirst) != "collective")
       table.reject(kFirst, "collective or kernel: which was there before the other");
+    if (table.mistakes().total() == mistakes_before) refuse_second(table, row, lines);
     rows.push_back(std::move(row));
   }
   if (!table.mistakes().empty()) return table.failure();
