@@ -391,10 +391,16 @@ Result<std::vector<std::string>> read_kernel_names(InputFile input) {
     return tl::unexpected(is_table.error());
   CsvTable table{std::move(input), kTableNameColumns};
   std::vector<std::string> names;
+  std::map<std::size_t, std::uint64_t> lines;  // of the ids
   while (table.next()) {
     const auto id = table.integer(0, 0, kMostKernelNames);
     if (!id) continue;
     const auto place = static_cast<std::size_t>(*id);
+    const auto [first, is_new] = lines.try_emplace(place, table.line());
+    if (!is_new) {
+      table.reject(0, fmt::format("another id: line {} names this one already", first->second));
+      continue;
+    }
     if (place >= names.size()) names.resize(place + 1);
     names[place] = std::string{table.cell(1)};
   }

@@ -11,7 +11,8 @@
 //   attention.csv, image.csv   (only from tools/collect)
 //
 // Columns that the public tables lack may be absent: dtype is then fp32. Rows that repeat a measurement
-// (repeat = 1) are left out. `split` = test marks what is held out. `row` (or `upstream_row`) is where a row stands among
+// (repeat = 1) are left out; other rows of the same call, which the public tables have, count as measurements of their own.
+// `split` = test marks what is held out. `row` (or `upstream_row`) is where a row stands among
 // those of its device as they were measured, from 0; without the column rows are counted.
 //
 // Numbers of kernels are those of the folder's own kernel_names.csv: samples hold names, or digests of them, so tables that

@@ -122,6 +122,31 @@ TEST(KernelTablesCsv, AColumnMayTellWhereARowStands) {
   EXPECT_FALSE(read(KernelFamily::rows, common + ",row\n" + row + ",-1\n"));
 }
 
+// The public tables have calls that were measured several times without a column that says so.
+TEST(KernelTablesCsv, ACallWithSeveralRowsWasMeasuredSeveralTimes) {
+  const auto tables = read(KernelFamily::rows,
+                           "split,op,device,latency_ms,kernel_id,gx,gy,gz,bx,by,bz,B,H\n"
+                           "train,add,T,0.0461,1,9,1,1,64,1,1,8,16\n"
+                           "train,add,T,0.0450,1,9,1,1,64,1,1,8,16\n");
+  ASSERT_TRUE(tables) << to_string(tables.error().details);
+  EXPECT_EQ(tables->front().samples.size(), 2U);
+}
+
+TEST(KernelNamesCsv, AnIdHasOneName) {
+  const auto names = [](const std::string& rows) {
+    return read_kernel_names(*InputFile::from_memory("names.csv", "kernel_id,name\n" + rows));
+  };
+  ASSERT_TRUE(names("1,b\n0,a\n"));
+  EXPECT_EQ(*names("1,b\n0,a\n"), (std::vector<std::string>{"a", "b"}));
+  const auto twice = names("0,a\n1,b\n0,c\n1,b\n");
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(
+      to_string(twice.error().details),
+      testing::AllOf(HasSubstr("names.csv:4: kernel_id is \"0\", expected another id: line 2 names "
+                               "this one already"),
+                     HasSubstr("names.csv:5: kernel_id is \"1\"")));
+}
+
 TEST(KernelTablesCsv, LeavesOutRepeatedMeasurements) {
   const auto tables = read(KernelFamily::gemm,
                            std::string{kCollected} +
