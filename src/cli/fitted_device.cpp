@@ -13,6 +13,7 @@
 #include "formats/input_file.h"
 #include "formats/json_cursor.h"
 #include "formats/json_values.h"
+#include "formats/kernel_tables_csv.h"
 #include "formats/measured_iterations_csv.h"
 #include "predict/kernels/device_specs.h"
 #include "predict/kernels/fit_host.h"
@@ -31,6 +32,12 @@ constexpr std::array<std::string_view, 4> kVersionKeys = {"date", "torch", "cuda
 constexpr std::string_view kDeviceRule = "the name of the GPU that was measured";
 constexpr std::string_view kNeededOfAbout =
     "device, sm_count and at_start.highest_sm_clock_mhz, as tools/collect writes it";
+
+// Plain and gzip.
+std::array<std::filesystem::path, 2> iterations_paths(const TableFolder& folder) {
+  const std::filesystem::path path{folder.path};
+  return {path / (folder.prefix + "iterations.csv"), path / (folder.prefix + "iterations.csv.gz")};
+}
 
 std::string about_path(const TableFolder& folder) {
   return (std::filesystem::path{folder.path} / (folder.prefix + "about.json")).string();
@@ -123,6 +130,14 @@ std::map<std::string, std::string> measured_versions(const TableFolder& folder) 
 
 }  // namespace
 
+std::vector<std::filesystem::path> files_of(const TableFolder& folder) {
+  std::vector<std::filesystem::path> files =
+      formats::kernel_table_paths(folder.path, folder.prefix);
+  for (const std::filesystem::path& path : iterations_paths(folder)) files.push_back(path);
+  files.emplace_back(about_path(folder));
+  return files;
+}
+
 Result<DeviceSpec> device_of_table(const TableFolder& folder, const KernelTable& table) {
   const auto known = predict::find_device(table.device);
   const auto text = about_text(folder);
@@ -181,9 +196,7 @@ DeviceTable device_table(const DeviceSpec& device, const KernelTable& table) {
 }
 
 Result<std::vector<MeasuredIteration>> read_iterations(const TableFolder& folder) {
-  for (const char* ending : {".csv", ".csv.gz"}) {
-    const std::filesystem::path path =
-        std::filesystem::path{folder.path} / (folder.prefix + "iterations" + ending);
+  for (const std::filesystem::path& path : iterations_paths(folder)) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) continue;
     auto input = formats::InputFile::open(path);

@@ -4,6 +4,7 @@
 // model inside weir while weir is built are the same in this.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct TableFolder {
   std::string path{};
   std::string prefix{};  // of the names of its files
 };
+
+// The files that a fit may read, plain and gzip, whether they are there or not.
+std::vector<std::filesystem::path> files_of(const TableFolder& folder);
 
 // Samples of a table, which must outlive this.
 struct DeviceTable {

@@ -316,10 +316,10 @@ CommandSpec kernels_check_spec() {
 }
 
 Result<void> kernels_fit_command(const OptionValues& options, Console& console) {
-  Diagnostics mistakes;
-  check_output("--out", options.text("out"), {}, mistakes);
-  if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const TableFolder folder = table_folder(options);
+  Diagnostics mistakes;
+  check_output("--out", options.text("out"), files_of(folder), mistakes);
+  if (!mistakes.empty()) return bad_input(std::move(mistakes));
   const auto tables = formats::read_kernel_tables(folder.path, folder.prefix);
   if (!tables) return tl::unexpected(tables.error());
   const auto devices = devices_of(options, *tables);

@@ -306,6 +306,36 @@ TEST(KernelsPick, AWrongOptionIsNamed) {
                     HasSubstr("--conv is \"32,64,128,3,56,1\""), HasSubstr("--kernel-model")));
 }
 
+TEST_F(KernelsCommands, WhatIsReadIsNotWrittenOver) {
+  const auto other = folder_.path() / "other";
+  std::filesystem::create_directories(other);
+  for (const char* name : {"gemm.csv", "vec.csv", "kernel_names.csv"})
+    std::filesystem::copy_file(tables() / name, other / (std::string{"t4_"} + name));
+  for (const std::string prefix : {"", "t4_"}) {
+    const auto folder = prefix.empty() ? tables() : other;
+    for (const char* name :
+         {"gemm.csv", "vec.csv", "kernel_names.csv", "conv.csv.gz", "image.csv", "attention.csv",
+          "kernel_names.csv.gz", "iterations.csv", "iterations.csv.gz", "about.json"}) {
+      const auto path = folder / (prefix + name);
+      const std::string before = content_of(path);
+      if (before.empty()) std::ofstream{path} << "";
+      std::vector<std::string> words{"kernels", "fit", "--tables", folder.string(),
+                                     "--trees", "0",   "--out",    path.string()};
+      if (!prefix.empty()) words.insert(words.end(), {"--prefix", prefix});
+      const Ran ran = weir(words);
+      EXPECT_EQ(ran.exit_code, 2) << path;
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("--out"), HasSubstr("another file than an input")));
+      EXPECT_EQ(content_of(path), before);
+      if (before.empty()) std::filesystem::remove(path);
+    }
+  }
+  // A name that no fit reads may stand beside them.
+  EXPECT_EQ(weir({"kernels", "fit", "--tables", tables().string(), "--trees", "0", "--out",
+                  (tables() / "model.json").string()})
+                .exit_code,
+            0);
+}
+
 TEST_F(KernelsCommands, WritesNothingWhereItMayNot) {
   const Ran ran = weir({"kernels", "fit", "--tables", tables().string(), "--out",
                         in_folder("no/such/folder/model.json")});

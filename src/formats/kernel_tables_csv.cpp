@@ -374,9 +374,12 @@ class KernelTableReader {
   std::map<std::string, std::int64_t> rows_;  // so far, by device
 };
 
+constexpr std::array<std::string_view, 2> kTableEndings = {".csv", ".csv.gz"};
+constexpr std::string_view kNamesTitle = "kernel_names";
+
 std::optional<std::filesystem::path> kernel_table_path(const std::filesystem::path& folder,
                                                        const std::string& title) {
-  for (const std::string_view ending : {".csv", ".csv.gz"}) {
+  for (const std::string_view ending : kTableEndings) {
     std::filesystem::path path = folder / fmt::format("{}{}", title, ending);
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return path;
@@ -385,6 +388,17 @@ std::optional<std::filesystem::path> kernel_table_path(const std::filesystem::pa
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> kernel_table_paths(const std::filesystem::path& folder,
+                                                      const std::string& prefix) {
+  std::vector<std::filesystem::path> paths;
+  for (const std::string_view ending : kTableEndings) {
+    paths.push_back(folder / fmt::format("{}{}{}", prefix, kNamesTitle, ending));
+    for (const FamilyFile& file : kFamilyFiles)
+      paths.push_back(folder / fmt::format("{}{}{}", prefix, file.title, ending));
+  }
+  return paths;
+}
 
 Result<std::vector<std::string>> read_kernel_names(InputFile input) {
   if (const auto is_table = check_is_table(input, kTableNameColumns); !is_table)
@@ -441,7 +455,7 @@ Result<void> read_kernel_table(InputFile input, KernelFamily family,
 
 Result<std::vector<KernelTable>> read_kernel_tables(const std::filesystem::path& folder,
                                                     const std::string& prefix) {
-  const auto names_path = kernel_table_path(folder, prefix + "kernel_names");
+  const auto names_path = kernel_table_path(folder, prefix + std::string{kNamesTitle});
   if (!names_path)
     return bad_input(Diagnostic{
         folder.string(), 0, prefix + "kernel_names.csv", "",

@@ -36,6 +36,10 @@ namespace weir::formats {
 Result<std::vector<KernelTable>> read_kernel_tables(const std::filesystem::path& folder,
                                                     const std::string& prefix = {});
 
+// The files that are looked for in a folder, plain and gzip, whether they are there or not.
+std::vector<std::filesystem::path> kernel_table_paths(const std::filesystem::path& folder,
+                                                      const std::string& prefix);
+
 // Names by number.
 Result<std::vector<std::string>> read_kernel_names(InputFile input);
 
