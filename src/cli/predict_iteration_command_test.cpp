@@ -191,7 +191,7 @@ TEST_F(PredictIteration, AModelFileThatIsNoneIsRefusedByName) {
   const Ran ran =
       weir({"predict", "--kernel-model", bad, "--model", "vgg11", "--gpu", "h200", "--batch", "1"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("bad.json: kernel model"));
+  EXPECT_THAT(ran.err, HasSubstr("bad.json: format is \"other\", expected weir-kernel-model"));
 }
 
 // ---- config.json ----

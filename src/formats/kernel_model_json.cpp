@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
+#include "domain/whole_characters.h"
 #include "formats/json_text.h"
 
 namespace weir::formats {
@@ -91,8 +95,32 @@ ModelJson dispatch_json(const std::map<std::string, std::vector<DispatchEntry>>&
 
 // ---- in: any surprise is an exception, which ends in read_kernel_model ----
 
-void expect(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error(what);
+class ModelMistake : public std::runtime_error {
+ public:
+  explicit ModelMistake(Diagnostic mistake)
+      : std::runtime_error{to_string(mistake)}, mistake_{std::move(mistake)} {}
+  const Diagnostic& mistake() const { return mistake_; }
+
+ private:
+  Diagnostic mistake_;
+};
+
+// Keys of the file are part of a field: not to be trusted on the reader's terminal either.
+std::string plain_field(std::string_view field) {
+  constexpr std::size_t kLongestField = 200;
+  std::string plain{whole_characters(field, kLongestField)};
+  std::replace_if(
+      plain.begin(), plain.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return plain;
+}
+
+[[noreturn]] void refuse_model(std::string_view field, std::string found, std::string expected) {
+  throw ModelMistake{Diagnostic{{}, 0, plain_field(field), std::move(found), std::move(expected)}};
+}
+
+std::string written(const ModelJson& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 // Numbers far beyond any GPU and any fit: predictions from what is within stay numbers.
@@ -102,57 +130,78 @@ constexpr double kMostLogarithm = 100;  // of a correction
 constexpr std::int64_t kMostModelSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMostModelThreads = std::int64_t{1} << 50;
 
-double number_of(const ModelJson& value, double least, double most, const std::string& what) {
-  const auto number = value.get<double>();
-  expect(number >= least && number <= most, fmt::format("{} from {} to {}", what, least, most));
+double number_of(const ModelJson& value, double least, double most, std::string_view field) {
+  const double number = value.is_number() ? value.get<double>() : std::nan("");
+  if (!(number >= least && number <= most))
+    refuse_model(field, written(value), fmt::format("a number from {} to {}", least, most));
   return number;
 }
 
-std::map<std::string, double> rates_of(const ModelJson& document, const std::string& what) {
+std::int64_t integer_of(const ModelJson& value, std::int64_t least, std::int64_t most,
+                        std::string_view field) {
+  const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : least - 1;
+  if (number < least || number > most)
+    refuse_model(field, written(value), fmt::format("an integer from {} to {}", least, most));
+  return number;
+}
+
+std::int32_t small_integer_of(const ModelJson& value, std::int32_t least, std::int32_t most,
+                              std::string_view field) {
+  return static_cast<std::int32_t>(integer_of(value, least, most, field));
+}
+
+std::map<std::string, double> rates_of(const ModelJson& document, std::string_view field) {
   std::map<std::string, double> rates;
   for (const auto& [key, value] : document.items())
-    rates[key] = number_of(value, 0, kMostRate, what);
+    rates[key] = number_of(value, 0, kMostRate, fmt::format("{} {}", field, key));
   return rates;
 }
 
-std::array<double, kWorkColumns> seconds_of(const ModelJson& list, const std::string& what) {
-  expect(list.size() == kWorkColumns, what);
+std::array<double, kWorkColumns> seconds_of(const ModelJson& list, std::string_view field) {
+  if (list.size() != kWorkColumns)
+    refuse_model(field, fmt::format("{} numbers", list.size()),
+                 fmt::format("{} numbers", kWorkColumns));
   std::array<double, kWorkColumns> seconds{};
   for (std::size_t i = 0; i < kWorkColumns; ++i)
-    seconds[i] = number_of(list.at(i), 0, kMostSeconds, what);
+    seconds[i] = number_of(list.at(i), 0, kMostSeconds, field);
   return seconds;
 }
 
-std::vector<float> floats_of(const ModelJson& list) {
+std::vector<float> floats_of(const ModelJson& list, std::string_view field) {
   std::vector<float> values;
   values.reserve(list.size());
   for (const ModelJson& value : list) {
     // The largest float, written short, is a little above it as a double.
-    values.push_back(static_cast<float>(value.get<double>()));
-    expect(std::isfinite(values.back()), "thresholds and leaves are floats");
+    values.push_back(value.is_number() ? static_cast<float>(value.get<double>()) : NAN);
+    if (!std::isfinite(values.back())) refuse_model(field, written(value), "a number in a float");
   }
   return values;
 }
 
 BoostedTrees trees_of(const std::string& key, const ModelJson& document) {
   BoostedTrees trees;
-  trees.depth = document.at("depth").get<std::int32_t>();
+  trees.depth = small_integer_of(document.at("depth"), 1, kDeepestTree, key + ": depth");
   trees.offset =
       number_of(document.at("offset"), -kMostLogarithm, kMostLogarithm, key + ": offset");
-  trees.features = document.at("features").get<std::vector<std::int32_t>>();
-  trees.thresholds = floats_of(document.at("thresholds"));
-  trees.leaves = floats_of(document.at("leaves"));
-  expect(trees.depth >= 1 && trees.depth <= kDeepestTree, key + ": depth");
+  const std::string features_field = key + ": features";
+  for (const ModelJson& feature : document.at("features"))
+    trees.features.push_back(
+        small_integer_of(feature, 0, static_cast<std::int32_t>(kTreeFeatures) - 1, features_field));
+  trees.thresholds = floats_of(document.at("thresholds"), key + ": thresholds");
+  trees.leaves = floats_of(document.at("leaves"), key + ": leaves");
   const std::size_t leaves = std::size_t{1} << trees.depth;
-  expect(trees.leaves.size() % leaves == 0 &&
-             trees.features.size() == trees.leaves.size() / leaves * (leaves - 1) &&
-             trees.thresholds.size() == trees.features.size(),
-         key + ": every tree has all its nodes");
+  if (trees.leaves.size() % leaves != 0 ||
+      trees.features.size() != trees.leaves.size() / leaves * (leaves - 1) ||
+      trees.thresholds.size() != trees.features.size())
+    refuse_model(key + ": trees",
+                 fmt::format("{} features, {} thresholds, {} leaves", trees.features.size(),
+                             trees.thresholds.size(), trees.leaves.size()),
+                 fmt::format("{} features, {} thresholds and {} leaves for each tree of depth {}",
+                             leaves - 1, leaves - 1, leaves, trees.depth));
   for (const float leaf : trees.leaves)
-    expect(std::abs(leaf) <= kMostLogarithm,
-           fmt::format("{}: leaves up to {}", key, kMostLogarithm));
-  for (const std::int32_t feature : trees.features)
-    expect(feature >= 0 && static_cast<std::size_t>(feature) < kTreeFeatures, key + ": features");
+    if (std::abs(leaf) > kMostLogarithm)
+      refuse_model(key + ": leaves", fmt::format("{}", leaf),
+                   fmt::format("a number from {} to {}", -kMostLogarithm, kMostLogarithm));
   return trees;
 }
 
@@ -182,35 +231,39 @@ KernelGroup group_of_json(const ModelJson& document) {
 }
 
 LaunchSketch sketch_of_json(const ModelJson& list) {
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
   LaunchSketch sketch;
   sketch.algorithm = list.at(0).get<std::string>();
   sketch.kernel = list.at(1).get<std::string>();
   std::size_t at = 2;
-  for (std::int32_t* const value :
-       {&sketch.tile_rows, &sketch.tile_columns, &sketch.tile_depth, &sketch.split,
-        &sketch.occupancy, &sketch.threads, &sketch.kernels}) {
-    *value = list.at(at++).get<std::int32_t>();
-    expect(*value >= 0, "sketches: numbers from 0");
-  }
-  expect(sketch.split >= 1 && sketch.occupancy >= 0, "sketches: split from 1, occupancy from 0");
+  for (const auto& [field, value] : std::initializer_list<std::pair<const char*, std::int32_t*>>{
+           {"sketches: tile rows", &sketch.tile_rows},
+           {"sketches: tile columns", &sketch.tile_columns},
+           {"sketches: tile depth", &sketch.tile_depth},
+           {"sketches: split", &sketch.split},
+           {"sketches: occupancy", &sketch.occupancy},
+           {"sketches: threads", &sketch.threads},
+           {"sketches: kernels", &sketch.kernels}})
+    *value = small_integer_of(list.at(at++), value == &sketch.split ? 1 : 0, kMost, field);
   return sketch;
 }
 
 DispatchEntry entry_of(const ModelJson& list, std::size_t sketches) {
   DispatchEntry entry;
-  expect(list.at(0).size() == kMostKernelSizes, "dispatch: sizes");
-  entry.sizes = list.at(0).get<KernelSizes>();
-  for (const std::int64_t size : entry.sizes)
-    expect(size >= 0 && size <= kMostModelSize,
-           fmt::format("dispatch: sizes from 0 to {}", kMostModelSize));
-  entry.sketch = list.at(1).get<std::int32_t>();
-  expect(entry.sketch >= 0 && static_cast<std::size_t>(entry.sketch) < sketches,
-         "dispatch: a sketch that is there");
-  entry.blocks = list.at(2).get<std::int64_t>();
-  entry.helper_threads = list.at(3).get<std::int64_t>();
-  for (const std::int64_t count : {entry.blocks, entry.helper_threads})
-    expect(count >= 0 && count <= kMostModelThreads,
-           fmt::format("dispatch: blocks and threads from 0 to {}", kMostModelThreads));
+  const ModelJson& sizes = list.at(0);
+  if (sizes.size() != kMostKernelSizes)
+    refuse_model("dispatch: sizes", fmt::format("{} numbers", sizes.size()),
+                 fmt::format("{} numbers", kMostKernelSizes));
+  for (std::size_t i = 0; i < kMostKernelSizes; ++i)
+    entry.sizes[i] = integer_of(sizes.at(i), 0, kMostModelSize, "dispatch: sizes");
+  const std::int64_t sketch =
+      integer_of(list.at(1), 0, std::numeric_limits<std::int32_t>::max(), "dispatch: sketch");
+  if (static_cast<std::size_t>(sketch) >= sketches)
+    refuse_model("dispatch: sketch", fmt::format("{}", sketch),
+                 fmt::format("one of the {} sketches, from 0", sketches));
+  entry.sketch = static_cast<std::int32_t>(sketch);
+  entry.blocks = integer_of(list.at(2), 0, kMostModelThreads, "dispatch: blocks");
+  entry.helper_threads = integer_of(list.at(3), 0, kMostModelThreads, "dispatch: helper threads");
   entry.residual = number_of(list.at(4), -kMostLogarithm, kMostLogarithm, "dispatch: residuals");
   return entry;
 }
@@ -239,13 +292,13 @@ std::map<std::string, OverheadGrowth> drift_of(const ModelJson& document) {
   std::map<std::string, OverheadGrowth> drift;
   for (const auto& [key, growth] : document.items()) {
     OverheadGrowth& one = drift[key];
-    one.last_row = growth.at("last_row").get<std::int64_t>();
-    expect(one.last_row > 0 && one.last_row <= kMostModelSize, key + ": last_row");
+    one.last_row = integer_of(growth.at("last_row"), 1, kMostModelSize, key + ": last_row");
     for (const ModelJson& milliseconds : growth.at("ms_over_rows"))
       one.milliseconds.push_back(number_of(milliseconds, 0, kMostSeconds, key + ": ms_over_rows"));
     const auto& all = one.milliseconds;
-    expect(all.size() >= 2 && all.front() == 0 && std::is_sorted(all.begin(), all.end()),
-           key + ": ms_over_rows, at least two from 0 up");
+    if (all.size() < 2 || all.front() != 0 || !std::is_sorted(all.begin(), all.end()))
+      refuse_model(key + ": ms_over_rows", written(growth.at("ms_over_rows")),
+                   "at least two numbers that ascend from 0");
   }
   return drift;
 }
@@ -258,10 +311,13 @@ ModelJson drift_json(const std::map<std::string, OverheadGrowth>& drift) {
 }
 
 KernelModel model_of(const ModelJson& document) {
-  expect(document.contains("format"), "a file without format");
-  expect(document.at("format") == kModelFormat, fmt::format("format is {}", kModelFormat));
-  expect(document.at("version") == kKernelModelVersion,
-         fmt::format("version {}", kKernelModelVersion));
+  if (!document.contains("format")) refuse_model("format", "", kModelFormat);
+  if (document.at("format") != kModelFormat)
+    refuse_model("format", written(document.at("format")), kModelFormat);
+  if (document.at("version") != kKernelModelVersion)
+    refuse_model(
+        "version", written(document.at("version")),
+        fmt::format("{}: fit the model again with `weir kernels fit`", kKernelModelVersion));
   KernelModel model;
   model.device = device_of(document.at("device"));
   model.versions = document.at("versions").get<std::map<std::string, std::string>>();
@@ -335,6 +391,10 @@ Result<KernelModel> read_kernel_model(InputFile input) {
   if (!text) return tl::unexpected(text.error());
   try {
     return model_of(ModelJson::parse(*text));
+  } catch (const ModelMistake& refused) {
+    Diagnostic mistake = refused.mistake();
+    mistake.file = name;
+    return bad_input(std::move(mistake));
   } catch (const std::exception& problem) {
     return bad_input(Diagnostic{name, 0, "kernel model", without_name(problem.what()),
                                 "a model that `weir kernels fit` wrote"});

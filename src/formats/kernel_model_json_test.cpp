@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/kernel_model_json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "domain/seeded_rng.h"
 
@@ -107,10 +111,52 @@ TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
         changed("\"last_row\":", "\"last_row\":-")}) {
     const auto model = read_text(text);
     ASSERT_FALSE(model) << text.substr(0, 60);
-    EXPECT_THAT(to_string(model.error().details),
-                testing::AllOf(HasSubstr("model.json: kernel model"),
-                               testing::Not(HasSubstr("json.exception"))));
+    EXPECT_THAT(
+        to_string(model.error().details),
+        testing::AllOf(HasSubstr("model.json: "), testing::Not(HasSubstr("json.exception"))));
   }
+}
+
+TEST(KernelModelJsonMistakes, TellWhatStandsThereAndWhatShould) {
+  const std::string version = fmt::format("\"version\":{}", kKernelModelVersion);
+  const std::vector<std::pair<std::string, std::string>> mistakes{
+      {changed(version, "\"version\":99"),
+       fmt::format("version is \"99\", expected {}: fit the model again with `weir kernels fit`\n",
+                   kKernelModelVersion)},
+      {changed("weir-kernel-model", "other"), "format is \"other\", expected weir-kernel-model\n"},
+      {"{}", "format is missing, expected weir-kernel-model\n"},
+      {changed("\"seconds\":[", "\"seconds\":[-1,"),
+       "gemm/bf16/a|b: seconds is \"9 numbers\", expected 8 numbers\n"},
+      {changed("\"error\":0.125", "\"error\":-1"),
+       "gemm/bf16/a|b: error is \"-1\", expected a number from 0 to 1000000000\n"},
+      {changed("\"op_probes\":", "\"op_probes\":\"many\",\"was\":"),
+       "host: op_probes is \"many\", expected a number from 0 to 1000000\n"},
+      {changed("\"depth\":2", "\"depth\":2.5"),
+       "gemm/bf16/: depth is \"2.5\", expected an integer from 1 to 8\n"},
+      {changed("\"depth\":2", "\"depth\":3"),
+       "gemm/bf16/: trees is \"6 features, 6 thresholds, 8 leaves\", expected 7 features, 7 "
+       "thresholds and 8 leaves for each tree of depth 3\n"},
+      {with_a_feature(32), "gemm/bf16/: features is \"32\", expected an integer from 0 to 31\n"},
+      {changed("[[1,2,3,4,0,0,0],0,", "[[1,2,3,4,0,0,0],1,"),
+       "dispatch: sketch is \"1\", expected one of the 1 sketches, from 0\n"},
+      {changed("[[1,2,3,4,0,0,0],", "[[1,-2,3,4,0,0,0],"),
+       "dispatch: sizes is \"-2\", expected an integer from 0 to 1099511627776\n"},
+      {changed("\"ms_over_rows\":[0.0,", "\"ms_over_rows\":[0.0],\"was\":["),
+       "conv/conv: ms_over_rows is \"[0.0]\", expected at least two numbers that ascend from 0\n"}};
+  for (const auto& [text, message] : mistakes) {
+    const auto model = read_text(text);
+    ASSERT_FALSE(model) << message;
+    EXPECT_EQ(to_string(model.error().details), "model.json: " + message);
+  }
+}
+
+TEST(KernelModelJsonMistakes, KeysOfTheFileDoNotReachTheTerminalAsTheyAre) {
+  std::string text = changed("gemm/bf16/a|b", "gemm\\u001b[1m");
+  const std::string key = "\"error\":";
+  text.replace(text.find(key), key.size(), "\"error\":-");
+  const auto model = read_text(text);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(to_string(model.error().details), HasSubstr("model.json: gemm?[1m: error is \"-"));
 }
 
 }  // namespace
