@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "predict/kernels/error_figures.h"
+
 namespace weir::predict {
 
 std::optional<std::size_t> pick_algorithm(const KernelPredictor& predictor,
@@ -47,7 +49,7 @@ PickFigures pick_figures(const std::vector<Pick>& picks) {
     if (regret > kAsGood) ++figures.wrong;
   }
   std::sort(regrets.begin(), regrets.end());
-  figures.p95_regret = regrets[(regrets.size() - 1) * 95 / 100];
+  figures.p95_regret = covering_value(regrets, 95);
   return figures;
 }
 

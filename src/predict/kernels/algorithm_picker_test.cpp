@@ -70,6 +70,10 @@ TEST(PickFigures, CountOnlyWhatIsClearlyWorse) {
   EXPECT_NEAR(figures.p95_regret, 0.5, 1e-12);
 }
 
+TEST(PickFigures, TheWorstOfFewPicksIsNotLeftOut) {
+  EXPECT_NEAR(pick_figures({{1, 1}, {1, 1}, {3, 1}}).p95_regret, 2, 1e-12);
+}
+
 RC_GTEST_PROP(PickFiguresProperties, RegretIsNeverNegative,
               (const std::vector<std::pair<std::uint8_t, std::uint8_t>>& drawn)) {
   std::vector<Pick> picks;

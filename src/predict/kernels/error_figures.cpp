@@ -11,6 +11,10 @@ MedianAndWorst median_and_worst(std::vector<double> errors) {
   return {(errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2, errors.back()};
 }
 
+double covering_value(const std::vector<double>& ascending, std::size_t percent) {
+  return ascending[(ascending.size() * percent + 99) / 100 - 1];  // rounded up, from 1
+}
+
 ErrorFigures error_figures(const std::vector<PredictedTime>& times) {
   ErrorFigures figures;
   figures.samples = static_cast<std::int64_t>(times.size());
@@ -27,7 +31,7 @@ ErrorFigures error_figures(const std::vector<PredictedTime>& times) {
   }
   std::sort(errors.begin(), errors.end());
   figures.median = median_and_worst(errors).median;
-  figures.p90 = errors[(errors.size() - 1) * 9 / 10];
+  figures.p90 = covering_value(errors, 90);
   return figures;
 }
 
