@@ -471,12 +471,38 @@ Result<void> score_with_model(const OptionValues& options, const TableFolder& fo
   return checks.finish(console.out);
 }
 
+// Every row is left out once, whichever part of the table it is in.
+std::vector<const KernelSample*> rows_to_cross_validate(const DeviceTable& table) {
+  std::vector<const KernelSample*> all = table.fitting;
+  all.insert(all.end(), table.held_out.begin(), table.held_out.end());
+  return all;
+}
+
+// Where no device has shapes for two parts. With several devices, one that has too few is told as not checked.
+Result<void> expect_shapes_for_folds(const TableFolder& folder,
+                                     const std::vector<DeviceTable>& devices, int folds) {
+  Diagnostics mistakes;
+  for (const DeviceTable& table : devices) {
+    const auto rows = rows_to_cross_validate(table);
+    if (predict::can_cross_validate(rows, folds)) return {};
+    mistakes.add({folder.path, 0, "rows of " + table.device.name,
+                  fmt::format("{}, all in one of {} parts", rows.size(), folds),
+                  "more shapes: parts are of shapes, and each is checked by the others"});
+  }
+  return bad_input(std::move(mistakes));
+}
+
 DeviceCheck cross_validated(const OptionValues& options, const DeviceTable& table) {
   predict::KernelFitOptions fit = fit_options(options);
   fit.with_dispatch = false;  // of the launch itself
-  // Every row is left out once, whichever part of the table it is in.
-  std::vector<const KernelSample*> all = table.fitting;
-  all.insert(all.end(), table.held_out.begin(), table.held_out.end());
+  const std::vector<const KernelSample*> all = rows_to_cross_validate(table);
+  if (!predict::can_cross_validate(all, static_cast<int>(options.integer("folds")))) {
+    DeviceCheck check;
+    check.device = table.device.name;
+    check.skipped = fmt::format(
+        "not checked: its {} rows are all in one part, more shapes are needed\n", all.size());
+    return check;
+  }
   auto checked = predict::cross_validate_kernels(all, table.device, fit,
                                                  static_cast<int>(options.integer("folds")));
   DeviceCheck check;
@@ -528,6 +554,12 @@ Result<void> kernels_check_command(const OptionValues& options, Console& console
   if (options.has("kernel-model")) return score_with_model(options, folder, *tables, console);
   const auto devices = devices_of(options, *tables);
   if (!devices) return tl::unexpected(devices.error());
+  if (options.has("folds")) {
+    if (auto enough =
+            expect_shapes_for_folds(folder, *devices, static_cast<int>(options.integer("folds")));
+        !enough)
+      return enough;
+  }
   std::vector<KernelTable> against;
   if (options.has("against")) {
     auto read = formats::read_kernel_tables(options.text("against"), folder.prefix);

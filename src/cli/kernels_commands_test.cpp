@@ -84,6 +84,39 @@ TEST_F(KernelsCommands, CheckCrossValidatesInParts) {
   EXPECT_FALSE(figures["gemm"].contains("launch_predicted"));
 }
 
+TEST_F(KernelsCommands, CrossValidationNeedsShapesForTwoParts) {
+  std::filesystem::remove(tables() / "vec.csv");
+  const auto keep_lines = [&](int count) {
+    std::istringstream lines{content_of(tables() / "gemm.csv")};
+    std::string text;
+    std::string line;
+    while (count-- > 0 && std::getline(lines, line)) text += line + "\n";
+    std::ofstream{tables() / "gemm.csv"} << text;
+  };
+  keep_lines(2);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--folds", "5"}, {"--folds", "5", "--json"}}) {
+    const Ran ran = check(more);
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("tables: rows of NVIDIA H200 is \"1, all in one of 5 parts\", "
+                                   "expected more shapes"));
+  }
+  // Beside a device with enough of them it is told.
+  const auto other = folder_.path() / "other";
+  write_kernel_tables(other, "Tesla T4");
+  std::istringstream lines{content_of(other / "gemm.csv")};
+  std::string line;
+  std::getline(lines, line);
+  std::ofstream more{tables() / "gemm.csv", std::ios::app};
+  while (std::getline(lines, line)) more << line << "\n";
+  more.close();
+  const Ran both = check({"--folds", "3"});
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_THAT(both.out, AllOf(HasSubstr("NVIDIA H200\nnot checked: its 1 rows are all in one part"),
+                              HasSubstr("Tesla T4\nerror in %")));
+}
+
 // Another folder numbers the same kernels the other way round.
 TEST_F(KernelsCommands, ScoresRowsOfAnotherFolder) {
   const auto other = folder_.path() / "other";

@@ -162,6 +162,12 @@ std::vector<CheckedKernel> cross_validate_kernels(const std::vector<const Kernel
   return all;
 }
 
+bool can_cross_validate(const std::vector<const KernelSample*>& samples, int folds) {
+  return std::any_of(samples.begin(), samples.end(), [&](const KernelSample* sample) {
+    return shape_fold(sample->call, folds) != shape_fold(samples.front()->call, folds);
+  });
+}
+
 void mark_covered(const std::vector<const KernelSample*>& among,
                   std::vector<CheckedKernel>& checked) {
   std::map<std::string, std::int64_t> counts;

@@ -52,6 +52,8 @@ std::vector<CheckedKernel> check_kernels(const KernelModel& model,
 std::vector<CheckedKernel> cross_validate_kernels(const std::vector<const KernelSample*>& samples,
                                                   const DeviceSpec& device,
                                                   const KernelFitOptions& options, int folds);
+// Whether shapes are in two parts at least: otherwise nothing is left to fit to, and nothing is checked.
+bool can_cross_validate(const std::vector<const KernelSample*>& samples, int folds);
 
 inline constexpr std::int64_t kCoveredSamples = 40;
 // Marks what is covered: at least kCoveredSamples of `among` launch the same sequence of kernels for the same operator.
