@@ -291,6 +291,20 @@ TEST(KernelsPick, AttentionThatMeansNothingIsRefused) {
   EXPECT_THAT(pick_attention("8,16,32,4096,4096,128,1").err, HasSubstr("kv_heads of --attention"));
 }
 
+TEST(KernelsPick, AFilterLargerThanThePaddedImageIsRefused) {
+  const auto pick = [](const std::string& sizes) {
+    return weir({"kernels", "pick", "--conv", sizes, "--tables",
+                 kExamples + "/../docs/measurements", "--prefix", "h200_", "--dtype", "fp32",
+                 "--layout", "nchw"});
+  };
+  const Ran ran = pick("32,64,128,9,3,1,1");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("ksize of --conv is \"9\", expected at most 5, the side of the "
+                                 "padded image"));
+  EXPECT_EQ(pick("32,64,128,5,3,1,1").exit_code, 0);
+}
+
 TEST(KernelsPick, BackendsThatCannotComputeTheHeadsAreRefused) {
   auto large = attention_candidates("1,16,16,1024,1024,512,1");
   EXPECT_THAT(large["cudnn"]["refused"].get<std::string>(), HasSubstr("heads of at most 256"));

@@ -95,6 +95,17 @@ void check_attention(const KernelSizes& sizes, Diagnostics& mistakes) {
     mistakes.add({{}, 0, "causal of --attention", fmt::format("{}", causal), "0 or 1"});
 }
 
+// As in the tables: no filter is larger than the image that it moves over.
+void check_convolution(const KernelSizes& sizes, Diagnostics& mistakes) {
+  const std::int64_t padded = sizes[conv_size::insize] + 2 * sizes[conv_size::pad];
+  if (sizes[conv_size::ksize] > padded)
+    mistakes.add({{},
+                  0,
+                  "ksize of --conv",
+                  fmt::format("{}", sizes[conv_size::ksize]),
+                  fmt::format("at most {}, the side of the padded image", padded)});
+}
+
 KernelCall pick_call(const OptionValues& options, KernelFamily family, Diagnostics& mistakes) {
   const bool is_conv = family == KernelFamily::conv;
   const char* const option = is_conv ? "conv" : "attention";
@@ -117,6 +128,7 @@ KernelCall pick_call(const OptionValues& options, KernelFamily family, Diagnosti
                   options.text(option),
                   fmt::format("{}, each from 1 (the last from 0) to {}",
                               fmt::join(kernel_size_names(family), ","), kMostPickSize)});
+  if (sizes && is_conv) check_convolution(*sizes, mistakes);
   if (sizes && !is_conv) check_attention(*sizes, mistakes);
   return call;
 }
