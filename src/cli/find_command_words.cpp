@@ -18,6 +18,10 @@ std::vector<std::string> second_words(const std::string& first) {
   return words;
 }
 
+bool is_group_of_commands(const std::string& word) {
+  return find_command(word) == nullptr && !second_words(word).empty();
+}
+
 namespace {
 
 tl::unexpected<Error> unknown(const std::string& field, const std::string& found,

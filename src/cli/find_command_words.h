@@ -16,6 +16,9 @@ namespace weir::cli {
 // The words that may follow "trace".
 std::vector<std::string> second_words(const std::string& first);
 
+// "trace", which is no command itself.
+bool is_group_of_commands(const std::string& word);
+
 struct FoundCommand {
   const Command* command = nullptr;
   std::size_t words = 0;  // how many words its name took

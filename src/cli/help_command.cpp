@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "cli/command_table.h"
 #include "cli/find_command_words.h"
@@ -17,7 +19,12 @@ Result<void> help_command(const OptionValues& options, Console& console) {
     console.out << program_help();
     return {};
   }
-  const auto found = find_command_words(options.texts("command"));
+  const std::vector<std::string>& words = options.texts("command");
+  if (words.size() == 1 && is_group_of_commands(words[0])) {
+    console.out << group_help(words[0]);
+    return {};
+  }
+  const auto found = find_command_words(words);
   if (!found) return tl::unexpected(found.error());
   console.out << command_help(found->command->spec);
   return {};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "cli/command_table.h"
 #include "cli/version.h"
@@ -137,6 +138,21 @@ std::string reference_section(const CommandSpec& command) {
   return text;
 }
 
+// The commands whose names begin so, with a line each.
+std::string command_lines(std::string_view beginning) {
+  std::vector<const CommandSpec*> listed;
+  std::size_t longest = 0;
+  for (const Command& command : commands()) {
+    if (!command.spec.name.starts_with(beginning)) continue;
+    listed.push_back(&command.spec);
+    longest = std::max(longest, command.spec.name.size());
+  }
+  std::string text = "\nCommands\n";
+  for (const CommandSpec* spec : listed)
+    text += fmt::format("  {:<{}}  {}\n", spec->name, longest, spec->summary);
+  return text;
+}
+
 }  // namespace
 
 std::string program_help() {
@@ -145,16 +161,17 @@ std::string program_help() {
   text += "Start here\n";
   const CommandExample& first = commands().front().spec.examples.front();
   text += fmt::format("  {}\n{}", first.command, wrapped(first.purpose, 6));
-  text += "\nCommands\n";
-  std::size_t longest = 0;
-  for (const Command& command : commands()) longest = std::max(longest, command.spec.name.size());
-  for (const Command& command : commands()) {
-    text += fmt::format("  {:<{}}  {}\n", command.spec.name, longest, command.spec.summary);
-  }
+  text += command_lines({});
   text +=
       "\n`weir help simulate` explains a command. Most commands take --json.\n"
       "Exit codes: 0 ok, 1 failure, 2 bad input, 3 refused, 4 unavailable, 130 interrupted.\n";
   return text;
+}
+
+std::string group_help(const std::string& group) {
+  std::string text = fmt::format("Usage: weir {} COMMAND [options]\n", group);
+  text += command_lines(group + " ");
+  return text + fmt::format("\n`weir {} COMMAND --help` explains one of them.\n", group);
 }
 
 std::string command_help(const CommandSpec& command) {

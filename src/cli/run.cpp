@@ -54,9 +54,17 @@ Result<void> run_command(const Command& command, std::span<const std::string> wo
   return command.run(*options, console);
 }
 
+bool asks_for_help(const std::string& word) {
+  return word == "--help" || word == "-h";
+}
+
 Result<void> run_words(std::span<const std::string> words, Console& console) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+  if (words.empty() || asks_for_help(words[0])) {
     console.out << program_help();
+    return {};
+  }
+  if (words.size() > 1 && is_group_of_commands(words[0]) && asks_for_help(words[1])) {
+    console.out << group_help(words[0]);
     return {};
   }
   if (words[0] == "--version") {

@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
+#include "cli/command_table.h"
+#include "cli/help_text.h"
 #include "cli/run_testing.h"
 
 namespace weir::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Weir, WithoutWordsSaysWhatToTry) {
@@ -64,7 +69,34 @@ TEST(Weir, TraceNeedsASecondWord) {
             "the command after trace is missing, expected one of export, replay, describe, "
             "convert, observed, synth\n");
   EXPECT_THAT(weir({"trace", "descibe", "x"}).err, HasSubstr("did you mean describe?"));
-  EXPECT_EQ(weir({"trace", "--help"}).exit_code, 2);
+}
+
+TEST(Weir, AGroupOfCommandsIsExplained) {
+  std::set<std::string> groups;
+  for (const Command& command : commands()) {
+    const std::string& name = command.spec.name;
+    const std::string first = name.substr(0, name.find(' '));
+    if (find_command(first) == nullptr) groups.insert(first);
+  }
+  EXPECT_THAT(groups, testing::IsSupersetOf({"kernels", "trace", "network", "carbon", "token"}));
+  for (const std::string& group : groups) {
+    const Ran ran = weir({group, "--help"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    for (const Command& command : commands()) {
+      const std::string& name = command.spec.name;
+      if (!name.starts_with(group + " ")) {
+        EXPECT_THAT(ran.out, Not(HasSubstr(command.spec.summary)));
+        continue;
+      }
+      EXPECT_THAT(ran.out, testing::ContainsRegex("\n  " + name + " +[A-Z]"));
+      EXPECT_THAT(ran.out, HasSubstr("  " + command.spec.summary + "\n"));
+    }
+    EXPECT_EQ(weir({group, "-h"}).out, ran.out);
+    EXPECT_EQ(weir({"help", group}).out, ran.out);
+    EXPECT_EQ(weir({group}).exit_code, 2);
+  }
+  // Commands that have others below them are explained themselves.
+  EXPECT_EQ(weir({"tenants", "--help"}).out, command_help(find_command("tenants")->spec));
 }
 
 TEST(Weir, AllMistakesOfACommandLineAreToldAtOnce) {
