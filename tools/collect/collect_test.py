@@ -221,6 +221,41 @@ class PackTest(unittest.TestCase):
         text = gzip.decompress(packed.pop()).decode()
         self.assertEqual([(row["op"], row["B"]) for row in csv.DictReader(io.StringIO(text))], [("add", "9"), ("add", "10"), ("mul", "10")])
 
+    def pack(self, prefix):
+        """What is told on standard error; None where everything was packed."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            try:
+                pack.pack(self.folder, prefix, say=lambda _: None)
+            except SystemExit as stopped:
+                self.assertEqual(stopped.code, 2)
+                return said.getvalue()
+        return None
+
+    def test_a_table_that_is_too_large_leaves_nothing_behind(self):
+        with tempfile.TemporaryDirectory() as self.folder:
+            for name in ("kernel_names", "sustained", "iterations"):
+                with open(os.path.join(self.folder, name + ".csv"), "w") as file:
+                    file.write("name\n" + "a\n" * (1 if name == "kernel_names" else 100))
+            with open(os.path.join(self.folder, "about.json"), "w") as file:
+                file.write("{}\n")
+            before = sorted(os.listdir(self.folder))
+            prefix = os.path.join(self.folder, "x")
+            with mock.patch.object(pack, "MOST_BYTES", len(pack.packed_bytes(["name"], [{"name": "a"}]))):
+                said = self.pack(prefix)
+            self.assertRegex(said, r"^pack: \S*sustained.csv: its 100 rows are \d+ bytes when packed, expected at most \d+; "
+                                   r"\S*iterations.csv: its 100 rows .*\n$")
+            self.assertEqual(sorted(os.listdir(self.folder)), before)
+            self.assertIsNone(self.pack(prefix))
+            self.assertEqual(sorted(set(os.listdir(self.folder)) - set(before)),
+                             ["x_about.json", "x_iterations.csv.gz", "x_kernel_names.csv.gz", "x_sustained.csv.gz"])
+
+    def test_where_nothing_can_be_written_one_line_says_so(self):
+        with tempfile.TemporaryDirectory() as self.folder:
+            with open(os.path.join(self.folder, "about.json"), "w") as file:
+                file.write("{}\n")
+            self.assertRegex(self.pack(os.path.join(self.folder, "none", "x")), r"^pack: \S+ cannot be written: No such file or directory\n$")
+
 
 class KernelsTest(unittest.TestCase):
     LAUNCHES = [kernels.Launch("(memset)", (1, 1, 1), (1, 1, 1)),

@@ -8,11 +8,11 @@ writes docs/measurements/h200_gemm.csv.gz and so on, and h200_about.json. Rows a
 that was measured in several goes is the same as one measured in one; the kernels of one iteration stay in their order.
 """
 import argparse
+import contextlib
 import csv
 import gzip
 import io
 import os
-import shutil
 import sys
 
 import needs
@@ -51,10 +51,9 @@ def packed_bytes(names, rows):
     return out.getvalue()
 
 
-def pack(folder, prefix, say=print):
-    about = os.path.join(folder, "about.json")
-    if not os.path.exists(about):  # before anything is written
-        needs.stop("pack", f"there is no {about}: run collect.py --out {folder} first")
+def packed_tables(folder):
+    """(name, rows, bytes) of every table that is there; where one is too large, all that are too large are told."""
+    tables, too_large = [], []
     for name in [*table.SHAPE, *IN_ORDER]:
         source = os.path.join(folder, name + ".csv")
         if not os.path.exists(source):
@@ -64,11 +63,38 @@ def pack(folder, prefix, say=print):
             rows.sort(key=shape_order(name))
         data = packed_bytes(names, rows)
         if len(data) > MOST_BYTES:
-            raise ValueError(f"{source}: {len(data)} bytes when packed, expected at most {MOST_BYTES}")
-        with open(f"{prefix}_{name}.csv.gz", "wb") as file:
-            file.write(data)
-        say(f"{prefix}_{name}.csv.gz: {len(rows)} rows, {len(data)} bytes")
-    shutil.copyfile(about, f"{prefix}_about.json")
+            too_large.append(f"{source}: its {len(rows)} rows are {len(data)} bytes when packed, expected at most {MOST_BYTES}")
+        tables.append((name, len(rows), data))
+    if too_large:
+        needs.stop("pack", "; ".join(too_large))
+    return tables
+
+
+def write_all(files):
+    """All of (path, bytes) or none: under other names first."""
+    try:
+        for path, data in files:
+            with open(path + ".part", "wb") as file:
+                file.write(data)
+        for path, _ in files:
+            os.replace(path + ".part", path)
+    except OSError as error:
+        for path, _ in files:
+            with contextlib.suppress(OSError):
+                os.remove(path + ".part")
+        needs.stop("pack", f"{error.filename} cannot be written: {error.strerror}")
+
+
+def pack(folder, prefix, say=print):
+    about = os.path.join(folder, "about.json")
+    if not os.path.exists(about):  # before anything is written
+        needs.stop("pack", f"there is no {about}: run collect.py --out {folder} first")
+    with open(about, "rb") as file:
+        text = file.read()
+    packed = packed_tables(folder)
+    write_all([(f"{prefix}_{name}.csv.gz", data) for name, _, data in packed] + [(f"{prefix}_about.json", text)])
+    for name, rows, data in packed:
+        say(f"{prefix}_{name}.csv.gz: {rows} rows, {len(data)} bytes")
 
 
 def main():
