@@ -134,7 +134,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where the tables are, or will be")
     parser.add_argument("--seconds", type=float, default=420.0, help="stop after so many seconds (default 420)")
-    parser.add_argument("--families", default="", help=f"some of {','.join(shapes.COUNTS)}, with commas (default all; bmm is in gemm)")
+    parser.add_argument("--families", default="", help=f"some of {','.join(table.SHAPE)}, with commas (default all; bmm is in gemm)")
     parser.add_argument("--seed", type=int, default=shapes.SEED, metavar="N",
                         help=f"draw other shapes (default {shapes.SEED}): to check a model on shapes that nothing was fitted to")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")

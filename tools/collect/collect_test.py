@@ -494,6 +494,14 @@ class CommandTest(unittest.TestCase):
         self.assertIn("--seconds is -1", self.refused("--seconds", "-1"))
         self.assertIn("--dry", self.refused("--device", "cpu"))
 
+    def test_help_lists_the_families_that_may_be_asked_for(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), self.assertRaises(SystemExit):
+            collect.parse(["--help"])
+        listed = re.search(r"some of ([\w,]+), with commas", " ".join(said.getvalue().split())).group(1)
+        self.assertEqual(collect.parse(["--out", "x", "--families", listed]).families, tuple(listed.split(",")))
+        self.assertIn(f"expected some of {listed}", self.refused("--families", "bmm"))
+
     def test_one_case_of_twenty_is_measured_again(self):
         cases = shapes.all_cases(FEW)
         attempts = collect.attempts(cases)
