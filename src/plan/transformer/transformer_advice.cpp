@@ -76,6 +76,12 @@ TransformerRequest with_pins(const TransformerRequest& request, TransformerPins 
   return other;
 }
 
+TransformerRequest for_any_trainer(const TransformerRequest& request) {
+  TransformerRequest other = request;
+  other.can_run = nullptr;
+  return other;
+}
+
 // The pins that are words, by the name they are written with and what a plan has there.
 struct WordPin {
   const char* name;
@@ -288,6 +294,7 @@ void explain_memory(const TransformerRequest& request, double least_of_plan, con
   }
   if (const auto gpu = large_enough_gpu(request, asked, least))
     others.push_back(fmt::format("--gpu {}", *gpu));
+  if (request.can_run && best_of(for_any_trainer(request))) others.emplace_back("another --export");
   std::string expected = fmt::format("{:.0f}GiB for the smallest plan", std::ceil(least / kGiB));
   if (!others.empty()) expected += fmt::format(" (or {})", fmt::join(others, ", or "));
   const std::string found =
@@ -369,9 +376,7 @@ NoTransformerPlan why_no_plan(const TransformerRequest& request, const AskedFor&
     explain_memory(request, answer.least_memory, asked, why.reasons);
     return why;
   }
-  TransformerRequest any_trainer = request;
-  any_trainer.can_run = nullptr;
-  why.is_trainer = request.can_run && has_any_plan(any_trainer);
+  why.is_trainer = request.can_run && has_any_plan(for_any_trainer(request));
   if (!pin_list(request.pins).empty() && has_any_plan(with_pins(request, {}))) {
     explain_pins(request, why.reasons);
     return why;

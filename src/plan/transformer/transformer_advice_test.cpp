@@ -42,6 +42,15 @@ TEST(TransformerAdvice, SuggestsAnotherGpuOnlyWhereItBringsItsMemory) {
   EXPECT_THAT(reasons_of(request), Not(HasSubstr("--gpu")));
 }
 
+TEST(TransformerAdvice, SuggestsAnotherTrainerWhereThatOneNeedsTooMuchMemory) {
+  TransformerRequest request = llama_405b(18);
+  request.can_run = [](const predict::TransformerPlan& plan) { return plan.optimizer_shards == 1; };
+  EXPECT_THAT(reasons_of(request), HasSubstr("another --export)"));
+  request.can_run = nullptr;
+  request.gpus = 8;
+  EXPECT_THAT(reasons_of(request), Not(HasSubstr("--export")));
+}
+
 TEST(TransformerAdvice, NamesTheWordsThatAPinMayBe) {
   TransformerRequest request = llama_405b(64);
   request.pins.recompute = Recompute::selective;
