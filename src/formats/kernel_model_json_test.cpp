@@ -88,7 +88,7 @@ TEST(KernelModelJsonMistakes, AreRefusedWithTheFile) {
   for (const std::string& text :
        {std::string{"{}"},
         std::string{"["},
-        changed("\"version\":2", "\"version\":1"),
+        changed(fmt::format("\"version\":{}", kKernelModelVersion), "\"version\":1"),
         changed("weir-kernel-model", "other"),
         changed("\"depth\":2", "\"depth\":3"),
         changed("\"depth\":2", "\"depth\":70"),
