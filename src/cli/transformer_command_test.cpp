@@ -508,11 +508,11 @@ TEST(TransformerCommand, NamesWhatTheTrainerRefusesAtItsStart) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("--pin is \"hp=8\", expected hp= one of 1, 2, 4"),
                              HasSubstr("it wants a multiple of 16 (2 x context-parallel-size)")));
   ran = plan_model(
-      {"--gpus-per-node", "4", "--batch", "2", "--pin", "pp=4", "--export", "torchtitan"},
+      {"--gpus-per-node", "8", "--batch", "2", "--pin", "pp=4", "--export", "torchtitan"},
       "llama2-7b.json");
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("--pin is \"pp=4\", expected pp= one of 1, 2"),
-                             HasSubstr("it wants a batch of 4 or more")));
+                             HasSubstr("it wants a batch of 8 or more")));
 }
 
 TEST(TransformerCommand, PlansForNodesOfAnyNumberOfGpus) {

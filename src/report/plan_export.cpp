@@ -134,11 +134,23 @@ void need_shards_beside_others(const TransformerPlan& plan, Words& words) {
                                    fewest_shards(plan.replicas)));
 }
 
+bool is_alone(const TransformerPlan& plan) {
+  return plan.optimizer_shards == 1 && plan.split() == 1 && plan.stages == 1;
+}
+
+// Neither FSDP nor a ring: then it has no mixed precision beside tensor parallelism or a pipeline.
+void need_shards_for_half_precision(const TransformerPlan& plan, Words& words) {
+  const bool has_fsdp = plan.optimizer_shards > 1 || (is_isp(plan) && plan.split() > 1);
+  const bool has_others = tensor_degree(plan) > 1 || plan.stages > 1;
+  words.need(has_fsdp || !has_others || plan.replicas > 1,
+             "tensor parallelism or a pipeline without shards in half precision: it trains in "
+             "float32 then");
+}
+
 // Elsewhere it casts weights once, as it gathers them, or trains in float32.
 void need_ddp_to_autocast(const predict::TransformerTask& task, const TransformerPlan& plan,
                           Words& words) {
-  const bool is_alone = plan.optimizer_shards == 1 && plan.split() == 1 && plan.stages == 1;
-  words.need(!task.runtime.autocasts || is_alone,
+  words.need(!task.runtime.autocasts || is_alone(plan),
              "autocast (--runtime autocast) beside shards, split sequences, tensor parallelism or "
              "a pipeline: it runs under it on one GPU and with plain replicas");
 }
@@ -174,6 +186,7 @@ std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
                   "{} or more",
                   plan.stages,
                   static_cast<std::int64_t>(plan.stages) * plan.replicas * plan.micro_batch));
+  need_shards_for_half_precision(plan, words);
   return std::move(words).missing();
 }
 
@@ -509,6 +522,11 @@ std::vector<std::string> torchtitan_notes(const ExportedPlan& exported) {
     notes.emplace_back(
         "torchtitan reduces gradients in float32 (mixed_precision_reduce knows nothing else), "
         "twice the bytes that were planned");
+  if (is_alone(exported.plan) && !exported.task.runtime.autocasts)
+    notes.emplace_back(
+        "on one GPU and with plain replicas torchtitan trains under autocast, with float32 "
+        "weights: "
+        "--runtime autocast plans that, and it takes longer");
   if (is_isp(exported.plan) && exported.plan.split() > 1)
     notes.emplace_back(
         "torchtitan 0.2.2 reads context_parallel_rotate_method in validation only: its training "

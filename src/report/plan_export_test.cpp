@@ -320,7 +320,8 @@ TEST(PlanExport, NotesWhatTheTextLeavesToItsReader) {
   EXPECT_THAT(
       notes(ExportTarget::torchtitan),
       testing::ElementsAre(HasSubstr("one with 32 layers, width 4096, 32 heads, 8 key/value heads"),
-                           HasSubstr("reduces gradients in float32")));
+                           HasSubstr("reduces gradients in float32"),
+                           HasSubstr("under autocast, with float32 weights")));
   EXPECT_THAT(notes(ExportTarget::internevo), testing::ElementsAre(HasSubstr("model_type")));
   plan.grid.head = 8;
   EXPECT_THAT(notes(ExportTarget::deepspeed),
@@ -536,7 +537,8 @@ TEST(PlanExport, RefusesTorchtitansDdpBesideAnythingElse) {
   EXPECT_THAT(missing(), testing::IsEmpty()) << "FSDP";
   plan = {};
   plan.stages = plan.micro_count = 2;
-  EXPECT_THAT(missing(), testing::IsEmpty()) << "no replicas";
+  EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("it trains in float32 then")))
+      << "no replicas to shard over";
   plan.replicas = 4;
   EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("it wants shards, such as wp=2")));
 }
