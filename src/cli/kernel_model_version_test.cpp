@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/source_folder_testing.h"
 #include "formats/kernel_model_json.h"
 #include "predict/kernels/device_specs.h"
 #include "predict/kernels/kernel_features.h"
@@ -70,6 +71,15 @@ TEST(KernelModelVersion, GrowsWhenItsNumbersMeanSomethingElse) {
             std::pair(3, std::uint64_t{14809638514708981632U}))
       << "features or keys changed: kKernelModelVersion must grow, then this line\n"
       << text;
+}
+
+// Fuzzing begins with files that are read to their end.
+TEST(KernelModelVersion, IsThatOfTheFuzzCorpus) {
+  auto input = formats::InputFile::open(source_folder() / "tests/fuzz/corpus/kernel_model" /
+                                        "products.json");
+  ASSERT_TRUE(input);
+  const auto model = formats::read_kernel_model(std::move(*input));
+  EXPECT_TRUE(model) << to_string(model.error().details);
 }
 
 }  // namespace
