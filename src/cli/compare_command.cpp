@@ -80,12 +80,7 @@ Diagnostics check_with_file(const OptionValues& options, const formats::Comparis
   Diagnostics mistakes;
   check_parts_of_weir(options, compared_policies(options, comparison), mistakes);
   const auto inputs = compared_paths(options, comparison);
-  for (const char* output : {"csv", "report"}) {
-    if (options.has(output))
-      check_output(fmt::format("--{}", output), options.text(output), inputs, mistakes);
-  }
-  if (options.has("csv") && options.has("report") && options.text("csv") == options.text("report"))
-    mistakes.add({{}, 0, "--report", options.text("report"), "another file than --csv"});
+  check_outputs(options, {"csv", "report"}, inputs, mistakes);
   return mistakes;
 }
 

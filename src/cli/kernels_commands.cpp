@@ -492,6 +492,19 @@ Result<void> expect_shapes_for_folds(const TableFolder& folder,
   return bad_input(std::move(mistakes));
 }
 
+// With several devices, one that the other folder has no rows of is told as not checked.
+Result<void> expect_a_device_of(const std::vector<DeviceTable>& devices,
+                                const std::vector<KernelTable>& against,
+                                const std::string& folder) {
+  std::string names;
+  for (const DeviceTable& table : devices) {
+    if (table_of_device(against, table.device) != nullptr) return {};
+    names += (names.empty() ? "" : " or ") + table.device.name;
+  }
+  return bad_input(Diagnostic{folder, 0, "device", device_names(against),
+                              fmt::format("{}, as in --tables", names)});
+}
+
 DeviceCheck cross_validated(const OptionValues& options, const DeviceTable& table) {
   predict::KernelFitOptions fit = fit_options(options);
   fit.with_dispatch = false;  // of the launch itself
@@ -565,6 +578,8 @@ Result<void> kernels_check_command(const OptionValues& options, Console& console
     auto read = formats::read_kernel_tables(options.text("against"), folder.prefix);
     if (!read) return tl::unexpected(read.error());
     against = std::move(*read);
+    if (auto same = expect_a_device_of(*devices, against, options.text("against")); !same)
+      return same;
   }
   const auto iterations = read_iterations(folder);
   if (!iterations) return tl::unexpected(iterations.error());

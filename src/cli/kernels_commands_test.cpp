@@ -161,8 +161,10 @@ TEST_F(KernelsCommands, ScoresRowsOfAnotherFolder) {
       {"kernels", "check", "--kernel-model", in_folder("model.json"), "--tables", other.string()});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("device is \"Tesla T4\", expected NVIDIA H200"));
-  EXPECT_THAT(check({"--against", other.string()}).out,
-              HasSubstr("not checked: --against has no rows of it"));
+  const Ran nothing = check({"--against", other.string()});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.err,
+              HasSubstr("device is \"Tesla T4\", expected NVIDIA H200, as in --tables"));
 }
 
 TEST_F(KernelsCommands, WhatCannotBeCheckedIsSaid) {
@@ -312,6 +314,9 @@ TEST(KernelsPick, BackendsThatCannotComputeTheHeadsAreRefused) {
   EXPECT_EQ(large["efficient"]["refused"], "");
   EXPECT_EQ(large["math"]["refused"], "");
   EXPECT_EQ(large["pick"], "efficient");
+  auto odd = attention_candidates("1,16,16,1024,1024,100,1");
+  EXPECT_THAT(odd["cudnn"]["refused"].get<std::string>(), HasSubstr("a multiple of 8"));
+  EXPECT_EQ(odd["flash"]["refused"], "");
   auto grouped = attention_candidates("1,16,4,1024,1024,64,1");
   EXPECT_THAT(grouped["efficient"]["refused"].get<std::string>(), HasSubstr("grouped heads"));
   EXPECT_EQ(grouped["cudnn"]["refused"], "");

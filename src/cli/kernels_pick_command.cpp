@@ -176,12 +176,15 @@ std::string why_no_backend(const KernelCall& call, std::string_view backend,
       call.sizes[attention_size::heads] != call.sizes[attention_size::kv_heads])
     return "it takes no grouped heads";
   for (const predict::AttentionBackend& limit : predict::kAttentionBackends) {
-    if (limit.name != backend || limit.most_head == 0) continue;
+    if (limit.name != backend) continue;
+    const std::int64_t head = call.sizes[attention_size::d];
+    if (head % limit.whole_head != 0)
+      return fmt::format("it computes heads of a multiple of {}", limit.whole_head);
+    if (limit.most_head == 0) continue;
     std::int64_t most = limit.most_head;
     for (const DispatchEntry& entry : measured)
       most = std::max(most, entry.sizes[attention_size::d]);
-    if (call.sizes[attention_size::d] > most)
-      return fmt::format("it computes heads of at most {}", most);
+    if (head > most) return fmt::format("it computes heads of at most {}", most);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "cli/interrupts.h"
@@ -84,6 +85,24 @@ void check_output(const std::string& field, const fs::path& path, std::span<cons
     if (fs::equivalent(input, path, ignored)) {
       mistakes.add({{}, 0, field, path.string(), "another file than an input"});
     }
+  }
+}
+
+void check_outputs(const OptionValues& options, std::initializer_list<const char*> outputs,
+                   std::span<const fs::path> inputs, Diagnostics& mistakes) {
+  std::map<fs::path, std::string> taken;
+  for (const char* output : outputs) {
+    if (!options.has(output)) continue;
+    const std::string field = fmt::format("--{}", output);
+    const fs::path path = options.text(output);
+    check_output(field, path, inputs, mistakes);
+    if (is_special(path)) continue;
+    std::error_code ignored;
+    const fs::path whole = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+    const auto [other, is_new] = taken.try_emplace(whole, field);
+    if (!is_new)
+      mistakes.add(
+          {{}, 0, field, path.string(), fmt::format("another file than {}", other->second)});
   }
 }
 

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "domain/diagnostics.h"
+#include "domain/options.h"
 #include "domain/result.h"
 
 namespace weir::cli {
@@ -24,6 +26,10 @@ struct OutputFile {
 // option that names it. The inputs are not to be overwritten.
 void check_output(const std::string& field, const std::filesystem::path& path,
                   std::span<const std::filesystem::path> inputs, Diagnostics& mistakes);
+
+// The same of all options that name an output and are given. Each is a file of its own.
+void check_outputs(const OptionValues& options, std::initializer_list<const char*> outputs,
+                   std::span<const std::filesystem::path> inputs, Diagnostics& mistakes);
 
 Result<void> write_files(std::span<const OutputFile> files);
 

@@ -98,10 +98,7 @@ Result<OverlapDocument> read_asked_step(const OptionValues& options) {
     inputs.push_back(document->kernels_file);
     if (!document->curves_file.empty()) inputs.push_back(document->curves_file);
   }
-  for (const char* option : {"report", "tuner"}) {
-    if (options.has(option))
-      check_output(fmt::format("--{}", option), options.text(option), inputs, mistakes);
-  }
+  check_outputs(options, {"report", "tuner"}, inputs, mistakes);
   std::optional<BytesPerSecond> rate;
   if (options.has("rate")) {
     rate = formats::parse_data_rate(options.text("rate"));

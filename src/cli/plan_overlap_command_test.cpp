@@ -223,6 +223,16 @@ TEST_F(PlanOverlapFiles, WritesTheTunersTableAndThePage) {
                     HasSubstr("computing beside a collective"), HasSubstr("</html>")));
 }
 
+TEST_F(PlanOverlapFiles, EachOutputIsAFileOfItsOwn) {
+  folder_.write("both", "precious");
+  const std::string one = (folder_.path() / "both").string();
+  const std::string other = (folder_.path() / "." / "both").string();
+  const Ran ran = weir({"plan", "--overlap", write_step(), "--tuner", one, "--report", other});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("another file than --report"));
+  EXPECT_EQ(content_of(one), "precious");
+}
+
 TEST_F(PlanOverlapFiles, AFileWithMistakesTellsThemAll) {
   folder_.write("kernels.csv", "us,curve,sends\n-1,,5\n2,gemm,x\n");
   const std::string file = folder_

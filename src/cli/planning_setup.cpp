@@ -277,16 +277,7 @@ void check_gpus_per_node(int gpus, Diagnostics& mistakes) {
 void check_plan_outputs(const OptionValues& options, Diagnostics& mistakes) {
   std::vector<std::filesystem::path> taken;
   if (options.has("plan")) taken.emplace_back(options.text("plan"));
-  std::vector<std::string> names;
-  for (const char* option : {"out", "timeline", "report"}) {
-    if (!options.has(option)) continue;
-    const std::string& path = options.text(option);
-    check_output(fmt::format("--{}", option), path, taken, mistakes);
-    if (std::ranges::find(names, path) != names.end()) {
-      mistakes.add(wrong_option(fmt::format("--{}", option), path, "a file of its own"));
-    }
-    names.push_back(path);
-  }
+  check_outputs(options, {"out", "timeline", "report"}, taken, mistakes);
 }
 
 Result<PlanSetup> read_plan_setup(const OptionValues& options) {

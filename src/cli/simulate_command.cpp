@@ -116,15 +116,7 @@ Diagnostics check_simulate_options(const OptionValues& options) {
     mistakes.add({{}, 0, "--tasks", {}, "the task list to play on --nodes"});
   }
   const auto inputs = input_paths(options);
-  for (const char* output : {"csv", "report"}) {
-    if (options.has(output)) {
-      check_output(fmt::format("--{}", output), options.text(output), inputs, mistakes);
-    }
-  }
-  if (options.has("csv") && options.has("report") &&
-      options.text("csv") == options.text("report")) {
-    mistakes.add({{}, 0, "--report", options.text("report"), "another file than --csv"});
-  }
+  check_outputs(options, {"csv", "report"}, inputs, mistakes);
   return mistakes;
 }
 

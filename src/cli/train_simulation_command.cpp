@@ -74,20 +74,12 @@ std::vector<std::string> chosen_training_policies(const OptionValues& options) {
                                     : std::vector<std::string>{"weir"};
 }
 
-void check_outputs(const OptionValues& options, Diagnostics& mistakes) {
+void check_training_outputs(const OptionValues& options, Diagnostics& mistakes) {
   auto inputs = training_input_paths(options);
   if (options.has("traffic")) inputs.emplace_back(options.text("traffic"));
   if (options.has("fabric"))
     inputs.insert(inputs.end(), options.texts("fabric").begin(), options.texts("fabric").end());
-  std::vector<std::string> seen;
-  for (const char* output : {"csv", "report", "log"}) {
-    if (!options.has(output)) continue;
-    const std::string& path = options.text(output);
-    check_output(fmt::format("--{}", output), path, inputs, mistakes);
-    if (std::find(seen.begin(), seen.end(), path) != seen.end())
-      mistakes.add({{}, 0, fmt::format("--{}", output), path, "a file for each output"});
-    seen.push_back(path);
-  }
+  check_outputs(options, {"csv", "report", "log"}, inputs, mistakes);
 }
 
 // Only weir gives tenants their shares.
@@ -131,7 +123,7 @@ Diagnostics check_training_options(const OptionValues& options) {
   check_parts_of_weir(options, chosen_training_policies(options), mistakes);
   check_energy(options, mistakes);
   check_network(options, mistakes);
-  check_outputs(options, mistakes);
+  check_training_outputs(options, mistakes);
   return mistakes;
 }
 

@@ -65,10 +65,14 @@ double OverlapAdvice::gain() const {
   return saved < kTooNearToTell ? 0 : saved;
 }
 
+std::size_t OverlapAdvice::uniform_choice() const {
+  return gain() > 0 ? best_uniform : default_choice;
+}
+
 std::vector<SentGroups> OverlapAdvice::advised(const OverlapStep& step) const {
   if (is_tuner_worth_it()) return with_rules(step, groups, tuner);
   std::vector<SentGroups> sent = groups;
-  for (SentGroups& part : sent) part.choice = gain() > 0 ? best_uniform : default_choice;
+  for (SentGroups& part : sent) part.choice = uniform_choice();
   return sent;
 }
 
@@ -80,8 +84,16 @@ OverlapAdvice advise_overlap(const OverlapStep& step, std::size_t default_choice
   advice.groups = advice.each.sent;
   advice.uniform_ms = uniform_step_ms(step, advice.groups);
   advice.best_uniform = fewest_near_best(advice.uniform_ms);
-  advice.tuner = rules_of(step, choice_by_size(step, advice.groups));
-  advice.tuner_ms = step.step_ms(with_rules(step, advice.groups, advice.tuner));
+  std::map<std::int64_t, std::size_t> chosen = choice_by_size(step, advice.groups);
+  const auto set_rules = [&] {
+    advice.tuner = rules_of(step, chosen);
+    advice.tuner_ms = step.step_ms(with_rules(step, advice.groups, advice.tuner));
+  };
+  set_rules();
+  if (advice.tuner_ms <= advice.uniform_best_ms()) return advice;
+  // Equal sizes that want different numbers: then a table of sizes does best with one for all.
+  for (auto& [bytes, choice] : chosen) choice = advice.uniform_choice();
+  set_rules();
   return advice;
 }
 

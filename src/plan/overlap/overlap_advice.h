@@ -31,7 +31,7 @@ struct OverlapAdvice {
   std::vector<double> uniform_ms;  // by choice
   std::size_t best_uniform = 0;    // fewest CTAs among those too near to tell
   OverlapPlan each;                // a choice for each collective
-  std::vector<TunerRule> tuner;    // by size, from `each`
+  std::vector<TunerRule> tuner;    // by size, from `each`; the advised number where that is faster
   double tuner_ms = 0;             // the step under those rules
 
   double before_ms() const { return uniform_ms[default_choice]; }
@@ -40,6 +40,8 @@ struct OverlapAdvice {
   double after_ms() const { return is_tuner_worth_it() ? tuner_ms : uniform_best_ms(); }
   // The part of the time that is saved, 0 where it is too little to tell.
   double gain() const;
+  // One for all: the best one, or the default where that gains nothing.
+  std::size_t uniform_choice() const;
   // What to run: the groups with the choices that are advised.
   std::vector<predict::SentGroups> advised(const predict::OverlapStep& step) const;
 };

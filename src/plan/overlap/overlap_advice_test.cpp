@@ -58,6 +58,16 @@ TEST(OverlapAdvice, EqualSizesGetTheLargerNumber) {
   EXPECT_EQ(advice.tuner_ms, advice.uniform_ms[1]);
 }
 
+TEST(OverlapAdvice, ATableThatWouldBeSlowerThanOneNumberIsOfThatNumber) {
+  // Only the last group should be fast; both are of one size, which is all that a table sees.
+  const OverlapStep step = two_choices({{2, 3}, {4, 3}, {20, 3}}, 1.5, 0.1);
+  const OverlapAdvice advice = advise_overlap(step, 0);
+  EXPECT_EQ(advice.each.sent.back().choice, 1U);
+  EXPECT_EQ(advice.best_uniform, 0U);
+  EXPECT_EQ(advice.tuner, (std::vector<TunerRule>{{3, kMost, 2}}));
+  EXPECT_EQ(advice.tuner_ms, advice.uniform_ms[0]);
+}
+
 RC_GTEST_PROP(OverlapAdviceLaws, NeverWorseThanTheDefaultWithTheSameGroups, ()) {
   std::vector<GradientGroup> groups;
   double ready = 0;
@@ -82,6 +92,8 @@ RC_GTEST_PROP(OverlapAdviceLaws, NeverWorseThanTheDefaultWithTheSameGroups, ()) 
   RC_ASSERT(std::abs(step.step_ms(before) - advice.before_ms()) < 1e-9);
   RC_ASSERT(step.step_ms(advised) <= advice.before_ms() + 1e-9);
   if (advice.gain() > 0) RC_ASSERT(std::abs(step.step_ms(advised) - advice.after_ms()) < 1e-9);
+  // Whoever takes the table gets no less than the one number that is advised.
+  RC_ASSERT(advice.tuner_ms <= std::max(advice.uniform_best_ms(), advice.after_ms()) * 1.005);
 }
 
 }  // namespace

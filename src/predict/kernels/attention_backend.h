@@ -14,16 +14,21 @@ namespace weir::predict {
 
 struct AttentionBackend {
   std::string_view name;
-  std::int64_t most_head = 0;  // 0: any
+  std::int64_t most_head = 0;   // 0: any
+  std::int64_t whole_head = 1;  // what heads have to be a multiple of; PyTorch pads the others
 };
 inline constexpr std::array<AttentionBackend, 3> kAttentionBackends{
-    {{"cudnn", 128}, {"flash", 256}, {"efficient", 0}}};
+    {{"cudnn", 128, 8}, {"flash", 256}, {"efficient", 0}}};
+
+constexpr bool computes_head(const AttentionBackend& backend, std::int64_t head) {
+  return head % backend.whole_head == 0 && (backend.most_head == 0 || head <= backend.most_head);
+}
 
 // `pass` is "fwd" or "bwd".
 inline KernelCall usual_attention(std::string_view pass, KernelSizes sizes) {
   const std::int64_t head = sizes[attention_size::d];
   std::size_t at = 0;
-  while (kAttentionBackends[at].most_head != 0 && head > kAttentionBackends[at].most_head) ++at;
+  while (!computes_head(kAttentionBackends[at], head)) ++at;  // the last one computes any
   // It takes no grouped heads: they are copied.
   if (kAttentionBackends[at].name == "efficient")
     sizes[attention_size::kv_heads] = sizes[attention_size::heads];

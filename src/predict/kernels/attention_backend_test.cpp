@@ -18,6 +18,11 @@ TEST(AttentionBackend, IsTheFirstThatComputesHeadsOfThatSize) {
   EXPECT_EQ(with_head(512).variant, "bwd/efficient");
 }
 
+TEST(AttentionBackend, HeadsThatEightDoesNotDivideAreNotForCudnn) {
+  EXPECT_EQ(with_head(100).variant, "bwd/flash");
+  EXPECT_EQ(with_head(104).variant, "bwd/cudnn");
+}
+
 TEST(AttentionBackend, CopiesGroupedHeadsWhereItHasTo) {
   EXPECT_EQ(with_head(256).sizes[attention_size::kv_heads], 2);
   EXPECT_EQ(with_head(512).sizes[attention_size::kv_heads], 8);

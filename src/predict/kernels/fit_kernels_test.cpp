@@ -77,6 +77,48 @@ TEST(FitKernels, FindsTheFormThatMadeTheTimes) {
   EXPECT_LT(error_figures(predicted).mean, 0.2);
 }
 
+// The driver's copies have no blocks: profilers write down one, whatever the size.
+std::vector<KernelSample> made_up_copies(int count) {
+  SeededRng rng{3};
+  std::vector<KernelSample> samples;
+  for (int i = 0; i < count; ++i) {
+    const auto size = [&] { return static_cast<std::int64_t>(std::exp2(4 + 9 * rng.uniform())); };
+    KernelSample sample;
+    sample.call = {KernelFamily::rows, "copy", "fp32", "", {size(), size()}};
+    sample.launch = {"(memcpy)", "0", 1, 1, 1, 1, 0};
+    sample.milliseconds = 1e3 * (2e-6 + kernel_work(sample.call).bytes / 8e10);
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+TEST(FitKernels, CopiesOfTheDriverGrowWithTheirBytesHoweverTheyAreCutIntoRows) {
+  const std::vector<KernelSample> samples = made_up_copies(200);
+  const KernelModel model = fit_kernels(pointers(samples), small_device(), {});
+  const KernelPredictor predictor{model};
+  for (const std::int64_t columns : {64, 512, 4096}) {
+    const KernelCall call{KernelFamily::rows, "copy", "fp32", "", {(1 << 24) / columns, columns}};
+    const KernelPrediction copied = predictor.predict(call);
+    EXPECT_NEAR(copied.seconds / (2e-6 + kernel_work(call).bytes / 8e10), 1, 0.15) << columns;
+    EXPECT_EQ(copied.kind, KernelClass::dram_bound);
+    EXPECT_GT(copied.blocks, 1000);
+  }
+  const KernelCall small{KernelFamily::rows, "copy", "fp32", "", {16, 16}};
+  EXPECT_EQ(predictor.predict(small).kind, KernelClass::under_utilised);
+}
+
+TEST(FitKernels, NothingBeyondWhatWasMeasuredIsFasterThanMemory) {
+  std::vector<KernelSample> samples = made_up_copies(200);
+  // Caches make small ones faster than memory is: nothing here tells how slow large ones are.
+  for (KernelSample& sample : samples)
+    sample.milliseconds = 1e3 * (2e-6 + kernel_work(sample.call).bytes / 1e12);
+  const KernelModel model = fit_kernels(pointers(samples), small_device(), {});
+  const KernelCall large{KernelFamily::rows, "copy", "fp32", "", {1 << 16, 1 << 14}};
+  const KernelPrediction copied = KernelPredictor{model}.predict(large);
+  EXPECT_TRUE(copied.is_extrapolated);
+  EXPECT_GE(copied.seconds, 0.999 * kernel_work(large).bytes / small_device().bytes_per_second);
+}
+
 TEST(FitKernels, IsTheSameEachTime) {
   const std::vector<KernelSample> samples = made_up(400, 1);
   EXPECT_EQ(fit_kernels(pointers(samples), small_device(), {}), fitted());

@@ -75,9 +75,10 @@ KernelFeatures kernel_features(const KernelCall& call, const LaunchSketch& sketc
   features.warps_per_sm = std::min(std::min(held, std::ceil(tiles / model.device.sms)) * warps,
                                    model.device.max_warps_per_sm);
   const KernelWork& work = features.work;
-  features.kind = kernel_class(tiles, model.device.sms, features.warps_per_sm,
-                               work.flops / std::max(1.0, limiting_bytes(call, work)),
-                               ridge_of(model, call.dtype));
+  features.blocks = has_grid(sketch) ? tiles : std::ceil(outputs_of(work) / kUsualOutputs);
+  features.kind = kernel_class(
+      features.blocks, model.device.sms, has_grid(sketch) ? features.warps_per_sm : kFewestWarps,
+      work.flops / std::max(1.0, limiting_bytes(call, work)), ridge_of(model, call.dtype));
   const bool has_tile = sketch.tile_rows > 0 && sketch.tile_columns > 0;
   const double area = has_tile ? double{1} * sketch.tile_rows * sketch.tile_columns
                                : std::max(1.0, outputs_of(work) * sketch.split / tiles);

@@ -30,6 +30,8 @@ enum WorkColumn : std::size_t {
 struct KernelFeatures {
   KernelWork work;
   double tiles = 1;
+  double blocks =
+      1;  // that work at a time or in turns: the tiles, or as many as a copy without a grid amounts to
   double helper_threads = 0;
   double depth = 1;  // of one tile's reduction, in whole steps
   double waves = 1;

@@ -19,7 +19,6 @@ constexpr double kMostSeconds = 1e9;
 constexpr double kMostShapeCorrection = 1e4;  // of the roofline, by the trees on the shape
 constexpr std::int32_t kUsualTile = 128;
 constexpr std::int32_t kUsualThreads = 128;
-constexpr double kUsualOutputs = 512;  // of a block that works on numbers one by one
 constexpr double kUsualLaunch = 3e-6;
 constexpr double kNearEnough = 0.05;      // squared distances below are all alike
 constexpr double kTrustedDistance = 1.0;  // squared: at that distance a residual counts by half
@@ -189,7 +188,7 @@ KernelPredictor::Uncorrected KernelPredictor::from_sketch(const KernelCall& call
   if (group != nullptr) at.group_error = group->error;
   at.prediction.kind = features.kind;
   at.prediction.kernels = sketch.kernels;
-  at.prediction.blocks = features.tiles;
+  at.prediction.blocks = features.blocks;
   at.prediction.kernel = sketch.kernel;
   at.prediction.is_extrapolated = group == nullptr ||
                                   is_beyond(group->flops, features.work.flops) ||
@@ -296,8 +295,16 @@ void KernelPredictor::blend_shape(const KernelCall& call, double share,
   prediction.seconds *= std::pow(seconds / prediction.seconds, share);
 }
 
-// Sums of what a model file holds, each within bounds, need not be.
-KernelPrediction KernelPredictor::bounded(KernelPrediction prediction) {
+// Sums of what a model file holds, each within bounds, need not be. Beyond what was measured nothing is faster than memory;
+// a convolution's strides may leave out some of what is counted.
+KernelPrediction KernelPredictor::bounded(const KernelCall& call,
+                                          KernelPrediction prediction) const {
+  const DeviceSpec& device = model_.device;
+  const bool moves_all = call.family != KernelFamily::conv;
+  if (prediction.is_extrapolated && moves_all && device.bytes_per_second > 0) {
+    const double moved = kernel_work(call).bytes - device.l2_bytes;
+    prediction.seconds = std::max(prediction.seconds, moved / device.bytes_per_second);
+  }
   if (!(prediction.seconds >= kLeastSeconds)) prediction.seconds = kLeastSeconds;
   prediction.seconds = std::min(prediction.seconds, kMostSeconds);
   return prediction;
@@ -308,14 +315,14 @@ KernelPrediction KernelPredictor::with_launch(const KernelCall& call,
   Uncorrected at = uncorrected(call, launch);
   correct(model_.known_launch, call, std::min(kMostCorrection, kMostOfGroup * at.group_error), at);
   blend_shape(call, share_of_shape(call.family).known, at.prediction);
-  return bounded(at.prediction);
+  return bounded(call, at.prediction);
 }
 
 KernelPrediction KernelPredictor::predict(const KernelCall& call) const {
   Uncorrected at = uncorrected(call);
   correct(model_.predicted_launch, call, kMostCorrection, at);
   blend_shape(call, share_of_shape(call.family).predicted, at.prediction);
-  return bounded(at.prediction);
+  return bounded(call, at.prediction);
 }
 
 }  // namespace weir::predict

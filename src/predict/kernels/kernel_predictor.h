@@ -76,7 +76,7 @@ class KernelPredictor {
   const KernelGroup* group_of(const KernelCall& call, const LaunchSketch& sketch) const;
   void look_how_far(const KernelCall& call, const NearLaunches& found,
                     KernelPrediction& prediction) const;
-  static KernelPrediction bounded(KernelPrediction prediction);
+  KernelPrediction bounded(const KernelCall& call, KernelPrediction prediction) const;
   void blend_shape(const KernelCall& call, double share, KernelPrediction& prediction) const;
   Uncorrected from_sketch(const KernelCall& call, const LaunchSketch& sketch,
                           const LaunchSize& size, const KernelGroup* group,

@@ -118,6 +118,10 @@ double outputs_of(const KernelWork& work) {
   return work.rows * work.columns * work.batch;
 }
 
+bool has_grid(const LaunchSketch& sketch) {
+  return !sketch.kernel.starts_with("(mem");
+}
+
 LaunchSketch sketch_of(const KernelCall& call, const KernelLaunch& launch, double sms) {
   LaunchSketch sketch;
   sketch.algorithm = launch.algorithm;
@@ -166,7 +170,7 @@ double tiles_of(const LaunchSketch& sketch, const KernelWork& work, double block
                 double outputs_of_blocks) {
   if (sketch.tile_rows > 0 && sketch.tile_columns > 0)
     return tile_count(work, sketch.tile_rows, sketch.tile_columns) * sketch.split;
-  if (outputs_of_blocks <= 0) return std::max(1.0, blocks);
+  if (outputs_of_blocks <= 0 || !has_grid(sketch)) return std::max(1.0, blocks);
   return std::max(1.0, std::ceil(blocks * outputs_of(work) / outputs_of_blocks - 1e-9));
 }
 

@@ -30,6 +30,11 @@ std::string kernel_kind(std::string_view kernel);
 // Of a kind: what is before the tile, "nvjet_sm90_tst_".
 std::string_view kernel_maker(std::string_view kind);
 
+// Copies of the driver have no blocks, though profilers write down one.
+bool has_grid(const LaunchSketch& sketch);
+// Numbers that a block works on where every number is one thread's.
+inline constexpr double kUsualOutputs = 512;
+
 LaunchSketch sketch_of(const KernelCall& call, const KernelLaunch& launch, double sms);
 
 // Tiles of the whole output times slices of the reduction. Without a tile: blocks, scaled by outputs from the

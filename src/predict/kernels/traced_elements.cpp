@@ -76,8 +76,10 @@ bool binary(const TracedCall& call) {
 bool fill(const TracedCall& call) {
   if (!call.has(1, 0) && !call.has(0, 1)) return false;
   const TracedTensor& tensor = call.op().outputs.empty() ? call.in(0) : call.out();
-  return call.add_rows("fill", number_bytes(tensor.dtype) <= 2 ? "bf16" : "fp32",
-                       row_shape(tensor));
+  const double bytes = number_bytes(tensor.dtype);
+  RowShape shape = row_shape(tensor);
+  if (bytes == 8) shape.columns *= 2;  // as many bytes in numbers of four
+  return call.add_rows("fill", bytes <= 2 ? "bf16" : "fp32", shape);
 }
 
 bool copy(const TracedCall& call, const TracedTensor& from, const TracedTensor& to) {

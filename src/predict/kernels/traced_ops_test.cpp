@@ -200,6 +200,15 @@ TEST(TracedElements, PairsByShapeAndOrder) {
               ElementsAre("rows add_heads bf16 B=24 H=8"));
 }
 
+TEST(TracedElements, FillsByTheBytesThatAreWritten) {
+  EXPECT_THAT(calls_of(traced("aten::zeros", {}, {bf16({4, 8})})),
+              ElementsAre("rows fill bf16 B=4 H=8"));
+  EXPECT_THAT(calls_of(traced("aten::zeros", {}, {fp32({4, 8})})),
+              ElementsAre("rows fill fp32 B=4 H=8"));
+  EXPECT_THAT(calls_of(traced("aten::zeros", {}, {{"int64", {4, 8}, {}}})),
+              ElementsAre("rows fill fp32 B=4 H=16"));
+}
+
 TEST(TracedElements, CountersAreSmall) {
   EXPECT_THAT(calls_of(traced("aten::add_", {{"int64", {}, {}}}, {{"int64", {}, {}}})),
               ElementsAre("rows fill fp32 B=1 H=64"));

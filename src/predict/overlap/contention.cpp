@@ -79,7 +79,9 @@ double modelled_collective_share(const ContendedGpu& gpu, const OverlapKernel& k
 
 ContentionCurve::ContentionCurve(const std::vector<MeasuredRate>& rows)
     : spread_{columns_of(rows, CollectivePlace::spread)},
-      between_{columns_of(rows, CollectivePlace::between)} {}
+      between_{columns_of(rows, CollectivePlace::between)} {
+  for (const MeasuredRate& row : rows) most_ctas_ = std::max(most_ctas_, row.ctas);
+}
 
 ContentionCurve::Columns ContentionCurve::columns_of(const std::vector<MeasuredRate>& rows,
                                                      CollectivePlace place) {
@@ -162,8 +164,10 @@ bool needs_places(const ContentionCurves& curves, const OverlapKernel& kernel) {
 double contended_rate(const ContendedGpu& gpu, const ContentionCurves& curves,
                       const OverlapKernel& kernel, int ctas, double gbps, CollectivePlace place) {
   const auto curve = curves.find(kernel.curve);
-  if (curve != curves.end()) return curve->second.rate(ctas, gbps, place);
-  return modelled_rate(gpu, kernel, ctas, gbps);
+  if (curve == curves.end()) return modelled_rate(gpu, kernel, ctas, gbps);
+  const double measured = curve->second.rate(ctas, gbps, place);
+  if (ctas <= curve->second.most_ctas()) return measured;
+  return std::min(measured, modelled_rate(gpu, kernel, ctas, gbps));
 }
 
 }  // namespace weir::predict

@@ -84,6 +84,8 @@ class ContentionCurve {
   double rate(int ctas, double gbps, CollectivePlace place = CollectivePlace::spread) const;
   // Both were measured.
   bool knows_places() const { return !spread_.empty() && !between_.empty(); }
+  // The most that was measured.
+  int most_ctas() const { return most_ctas_; }
 
  private:
   struct AtCtas {
@@ -96,6 +98,7 @@ class ContentionCurve {
 
   Columns spread_;
   Columns between_;
+  int most_ctas_ = 0;
 };
 
 using ContentionCurves = std::map<std::string, ContentionCurve, std::less<>>;
@@ -103,7 +106,8 @@ using ContentionCurves = std::map<std::string, ContentionCurve, std::less<>>;
 // Its rate depends on who was there first: its blocks are in clusters, and its curve knows both.
 bool needs_places(const ContentionCurves& curves, const OverlapKernel& kernel);
 
-// By its curve where there is one, otherwise by the formula.
+// By its curve where there is one, otherwise by the formula. Beside more CTAs than were measured, what is less of the two:
+// more SMs are taken, and the curve does not know what they were worth.
 double contended_rate(const ContendedGpu& gpu, const ContentionCurves& curves,
                       const OverlapKernel& kernel, int ctas, double gbps,
                       CollectivePlace place = CollectivePlace::spread);

@@ -124,6 +124,21 @@ TEST(Contention, TheFormulaStandsInForAnUnknownCurve) {
   EXPECT_DOUBLE_EQ(contended_rate({}, curves, unknown, 4, 50), 0.98);
 }
 
+TEST(Contention, BesideMoreCtasThanWereMeasuredTheFormulaMaySayLess) {
+  ContentionCurves curves;
+  curves.emplace("gemm", ContentionCurve{{{1, 0, 20, 0.99}, {4, 0, 80, 0.97}}});
+  const OverlapKernel kernel{.ms = 1, .curve = "gemm"};
+  const ContendedGpu gpu;
+  EXPECT_DOUBLE_EQ(contended_rate(gpu, curves, kernel, 4, 80), 0.97);
+  EXPECT_DOUBLE_EQ(contended_rate(gpu, curves, kernel, 64, 80), 68.0 / 132 * 0.98);
+  double before = 1;
+  for (const int ctas : {1, 2, 4, 5, 8, 16, 32, 64}) {
+    const double rate = contended_rate(gpu, curves, kernel, ctas, 80);
+    EXPECT_LE(rate, before) << ctas;
+    before = rate;
+  }
+}
+
 RC_GTEST_PROP(ContentionLaws, TheFormulaNeverRisesWithCtasOrTraffic, ()) {
   const ContendedGpu gpu{.sms = *rc::gen::inRange(2, 200), .memory_gbps = 2000};
   const OverlapKernel kernel{.ms = 1,
