@@ -18,6 +18,7 @@
 #include "formats/json_text.h"
 #include "formats/rounded_number.h"
 #include "plan/transformer/transformer_advice.h"
+#include "plan/transformer/transformer_curve.h"
 #include "report/plan_export.h"
 #include "report/plan_tables.h"
 #include "report/text_table.h"
@@ -70,7 +71,7 @@ std::optional<plan::TransformerChoice> better_elsewhere(const report::Transforme
 }
 
 // What the plan is worth, beside its export: comments in most shells and files.
-std::vector<std::string> export_comments(const std::string& target,
+std::vector<std::string> export_comments(const std::string& target, int asked,
                                          const report::TransformerView& view,
                                          const std::optional<plan::TransformerChoice>& better) {
   const auto ms = [](const plan::TransformerChoice& choice) {
@@ -78,8 +79,12 @@ std::vector<std::string> export_comments(const std::string& target,
   };
   std::vector<std::string> lines{
       report::model_words(view.title, view.request.task),
-      fmt::format("{}: {} ms an iteration, {:.1f} GiB", report::plan_words(view.chosen().plan),
-                  ms(view.chosen()), view.chosen().memory.needed / kGibibyte)};
+      fmt::format("{}{}: {} ms an iteration, {:.1f} GiB",
+                  view.request.gpus == asked
+                      ? ""
+                      : fmt::format("for {} of {} GPUs: ", view.request.gpus, asked),
+                  report::plan_words(view.chosen().plan), ms(view.chosen()),
+                  view.chosen().memory.needed / kGibibyte)};
   if (better) {
     const auto missing =
         report::beyond(report::export_target(target), view.request.task, better->plan);
@@ -105,7 +110,7 @@ Result<void> export_chosen(const OptionValues& options, const TransformerSetup& 
   if (!text) return tl::unexpected(text.error());
   const auto notes = report::export_notes(report::export_target(target), exported);
   const auto better = better_elsewhere(view);
-  for (const std::string& line : export_comments(target, view, better))
+  for (const std::string& line : export_comments(target, setup.request.gpus, view, better))
     console.err << "# " << line << "\n";
   for (const std::string& note : notes) console.err << "# note: " << note << "\n";
   if (!options.flag("json")) return publish(options, *text, *text, console);
@@ -153,6 +158,32 @@ void note_full_memory(const OptionValues& options, report::TransformerView& view
       free / kGibibyte, gpu.memory_gib, gpu.name));
 }
 
+// Beyond so many GPUs a second search would take longer than anybody waits.
+constexpr int kMostGpusToCompare = 4096;
+
+// More GPUs than help: half as many as long as that is faster.
+void note_fewer_are_faster(report::TransformerView& view) {
+  constexpr double kWorthNoting = 0.99;
+  if (!view.sizes.empty() || view.request.gpus > kMostGpusToCompare) return;
+  const double now = view.chosen().time.iteration;
+  double least = now;
+  int fewer = 0;
+  std::vector<int> sizes = plan::sizes_of_a_pool(view.gpus_per_node, view.request.gpus - 1);
+  while (!sizes.empty()) {
+    const int size = sizes.back();
+    const auto on_fewer = plan::plan_sizes(view.request, {&size, 1}).front().best;
+    if (!on_fewer || on_fewer->time.iteration >= kWorthNoting * least) break;
+    least = on_fewer->time.iteration;
+    fewer = size;
+    sizes.pop_back();
+  }
+  if (fewer == 0) return;
+  view.notes.push_back(fmt::format(
+      "{} GPUs are slower than {}: {} instead of {} ms an iteration; --curve shows all sizes",
+      view.request.gpus, fewer, report::with_commas(now * 1000, 1),
+      report::with_commas(least * 1000, 1)));
+}
+
 // Of plans with the same words, the first: the others differ in what no word names.
 void drop_same_words(plan::TransformerAnswer& answer) {
   std::set<std::string> seen;
@@ -179,6 +210,7 @@ Result<void> plan_transformer(const OptionValues& options, const TransformerSetu
   drop_same_words(view.answer);
   note_ragged_vocabulary(view);
   note_full_memory(options, view);
+  note_fewer_are_faster(view);
   for (const std::string& note : view.notes) console.err << "note: " << note << "\n";
   if (options.has("export")) return export_chosen(options, setup, view, console);
   view.families = plan::attention_families(view.request);

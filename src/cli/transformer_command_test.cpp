@@ -441,7 +441,27 @@ TEST(TransformerCommand, HintsAtAVocabularyThatIsWorthPadding) {
       << "only measured kernels know";
 }
 
+TEST(TransformerCommand, SaysWhereFewerGpusAreFaster) {
+  EXPECT_THAT(plan_model({"--batch", "8", "--gpu", "L40S", "--nodes", "64"}, "gpt2-small.json").err,
+              HasSubstr("note: 512 GPUs are slower than "));
+  EXPECT_THAT(
+      plan_model({"--gpu", "A100-80G", "--nodes", "2", "--batch", "64"}, "llama2-7b.json").err,
+      testing::Not(HasSubstr("are slower than")));
+}
+
+TEST(TransformerCommand, SaysForHowManyGpusTheCheapestPlanIsExported) {
+  const Ran ran = plan_model({"--nodes", "2", "--batch", "64", "--objective", "cost", "--price",
+                              "2.1", "--export", "megatron"},
+                             "llama2-7b.json");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.err, testing::ContainsRegex("# for [0-9]+ of 16 GPUs: "));
+}
+
 TEST(TransformerCommand, NamesSizesOfACurve) {
+  EXPECT_EQ(plan_model({"--gpus-per-node", "6", "--batch", "96", "--curve", "4"}).exit_code, 0)
+      << "as jobs are given";
+  EXPECT_THAT(plan_model({"--gpus-per-node", "6", "--curve", "5"}).err,
+              HasSubstr("expected one of 1, 2, 3, 4, 6 or more nodes of 6"));
   EXPECT_EQ(
       plan_model({"--curve", "3,5"}).err,
       "--curve is \"3,5\", expected one of 1, 2, 4, 8 or more nodes of 8: parts of a node, or "

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/transformer_output.h"
+#include "domain/whole_numbers.h"
 #include "formats/json_text.h"
 #include "formats/rounded_number.h"
 #include "formats/throughput_table.h"
@@ -29,9 +30,17 @@ using plan::PlannedSize;
 constexpr double kGiBOfCurve = 1024.0 * 1024 * 1024;
 constexpr double kLeastRate = 1e-6;  // of a throughput table, in iterations a second
 
-// A part of a node, or whole nodes.
+// A part of a node, also such as jobs are given (powers of two), or whole nodes.
 bool is_usual_size(int gpus, int gpus_per_node) {
-  return gpus <= gpus_per_node ? gpus_per_node % gpus == 0 : gpus % gpus_per_node == 0;
+  if (gpus > gpus_per_node) return gpus % gpus_per_node == 0;
+  return gpus_per_node % gpus == 0 || is_power_of_two(gpus);
+}
+
+std::vector<int> parts_of_a_node(int gpus_per_node) {
+  std::vector<int> parts;
+  for (int gpus = 1; gpus <= gpus_per_node; ++gpus)
+    if (is_usual_size(gpus, gpus_per_node)) parts.push_back(gpus);
+  return parts;
 }
 
 double rate_of(const PlannedSize& size) {
@@ -191,8 +200,7 @@ Result<void> plan_transformer_curve(const OptionValues& options, const Transform
          "--curve",
          fmt::format("{}", fmt::join(options.integers("curve"), ",")),
          fmt::format("one of {} or more nodes of {}: parts of a node, or whole nodes",
-                     fmt::join(plan::usual_sizes(setup.gpus_per_node, setup.gpus_per_node), ", "),
-                     setup.gpus_per_node)});
+                     fmt::join(parts_of_a_node(setup.gpus_per_node), ", "), setup.gpus_per_node)});
   }
   const std::vector<PlannedSize> curve = plan::plan_sizes(setup.request, sizes);
   if (smallest_planned(curve) == nullptr) {

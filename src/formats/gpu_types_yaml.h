@@ -16,7 +16,7 @@
 //   nic_rate            Gbit/s of each, default 100
 //   gemm_efficiency     share of tflops that large matrices reach, default 0.75
 //   short_side          of a matrix, at which half of that is lost, default 64
-//   call                microseconds of the CPU to call one operator in eager mode, default 31; 0 for CPUs that compute
+//   call                microseconds of the CPU to call one operator in eager mode, default 22; 0 for CPUs that compute
 //   attention_forward   share of tflops in attention over long sequences, default 0.45
 //   attention_backward  default 0.4
 //   element_bytes       of weights and gradients: 2, or 4 for a GPU or CPU that trains in single precision; default 2
@@ -46,7 +46,7 @@ struct DescribedGpu {
   double nic_gbit_s = 100;
   double gemm_efficiency = 0.75;
   double short_side = 64;
-  double call_us = 31;
+  double call_us = 22;
   double attention_forward = 0.45;
   double attention_backward = 0.4;
   int element_bytes = 2;

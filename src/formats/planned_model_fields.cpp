@@ -152,6 +152,10 @@ class PlannedModelReader {
                                                   "counts from the folder of the job's file)",
                                                   path.lexically_normal().string()));
     }
+    if (fs::is_directory(path, error)) {
+      return fields_.reject(
+          "config", fmt::format("a config.json: {} is a folder", path.lexically_normal().string()));
+    }
     auto config = read_transformer_config(path);
     if (!config) return mistakes_.append(config.error().details);
     title_ = path.stem().string();

@@ -154,6 +154,14 @@ TEST_F(PlannedModelFields, AMissingConfigIsNamedWithItsPath) {
               ElementsAre(HasSubstr("model.config is \"a list\", expected the path")));
 }
 
+TEST_F(PlannedModelFields, AFolderInPlaceOfAConfigIsNamedWithItsLine) {
+  std::filesystem::create_directory(folder_.path() / "models");
+  EXPECT_THAT(
+      mistakes("{config: models, batch: 8}"),
+      ElementsAre("job.yaml:4: model.config is \"models\", expected a config.json: models is "
+                  "a folder"));
+}
+
 TEST_F(PlannedModelFields, AnUnknownArchitectureIsNamedWithWhatElseToDo) {
   folder_.write("phi.json", R"({"model_type": "phi", "num_hidden_layers": 24})");
   EXPECT_THAT(

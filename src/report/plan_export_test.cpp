@@ -543,6 +543,55 @@ TEST(PlanExport, RefusesTorchtitansDdpBesideAnythingElse) {
   EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("it wants shards, such as wp=2")));
 }
 
+// Its loop over microbatches never tells FSDP or DDP to wait.
+TEST(PlanExport, RefusesTorchtitanAccumulationBesideCopiesOfShards) {
+  TransformerPlan plan;
+  plan.replicas = 8;
+  plan.micro_count = 4;
+  const auto missing = [&] {
+    const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch());
+    return beyond(ExportTarget::torchtitan, task, plan);
+  };
+  EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("8 copies of the shards")));
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 2;
+  EXPECT_THAT(missing(), testing::ElementsAre(HasSubstr("wants zp=8, or accumulate=1")));
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 8;
+  EXPECT_THAT(missing(), testing::IsEmpty()) << "no copies";
+  plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 2;
+  plan.micro_count = 1;
+  EXPECT_THAT(missing(), testing::IsEmpty()) << "no accumulation";
+  plan.micro_count = plan.stages = 4;
+  EXPECT_THAT(missing(), testing::IsEmpty()) << "a pipeline waits for the last one";
+}
+
+TEST(PlanExport, NotesThatTorchtitanGathersForEveryMicrobatch) {
+  TransformerPlan plan;
+  plan.replicas = plan.gradient_shards = plan.optimizer_shards = 8;
+  const auto notes = [&] {
+    const auto task = predict::task_on("A100-80G", predict::llama2_7b(8), 1 << 14, plan.batch());
+    return export_notes(ExportTarget::torchtitan, {task, plan, 1, 8, llama_style()});
+  };
+  const auto gathers = testing::Contains(HasSubstr("gathers weights for every microbatch"));
+  EXPECT_THAT(notes(), Not(gathers));
+  plan.micro_count = 2;
+  EXPECT_THAT(notes(), gathers);
+}
+
+TEST(PlanExport, TellsTorchtitanOfOneMatrixForBothEnds) {
+  TransformerPlan plan;
+  plan.replicas = plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 2;
+  TransformerModel model = predict::llama2_7b(8);
+  model.has_tied_embeddings = true;
+  const auto task = [&] { return predict::task_on("A100-80G", model, 1 << 14, plan.batch()); };
+  EXPECT_THAT(beyond(ExportTarget::torchtitan, task(), plan), testing::IsEmpty());
+  const auto alone = task();
+  EXPECT_THAT(export_notes(ExportTarget::torchtitan, {alone, plan, 1, 2, llama_style()}).front(),
+              HasSubstr("embedding and head one matrix"));
+  plan.stages = plan.micro_count = 2;
+  EXPECT_THAT(beyond(ExportTarget::torchtitan, task(), plan),
+              testing::ElementsAre(HasSubstr("embedding and head are one matrix")));
+}
+
 // Dimensions that InternEvo makes of others.
 TEST(PlanExport, RefusesWidthsThatInternEvoDoesNotBuild) {
   const TransformerPlan plan;

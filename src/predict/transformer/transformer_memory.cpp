@@ -56,9 +56,13 @@ class RankMemory {
       memory.optimizer = 12 * (layers / plan_.optimizer_shards + vocab / (is_halved ? 2 : 1));
       return;
     }
-    memory.weights = 2 * (layers + vocab) / plan_.weight_shards;
-    memory.gradients = 2 * (layers + vocab) / plan_.gradient_shards;
-    memory.optimizer = 12 * (layers + vocab) / plan_.optimizer_shards;
+    // Autocast has no second copy of the weights for the optimizer: they and their gradients are float32 themselves.
+    const double number = runtime_.autocasts ? 4 : 2;
+    memory.weights = number * (layers + vocab) / plan_.weight_shards;
+    memory.gradients = number * (layers + vocab) / plan_.gradient_shards;
+    memory.optimizer = (16 - 2 * number) * (layers + vocab) / plan_.optimizer_shards;
+    // What products take is cast once and kept until the backward pass has used it; gathered weights arrive so.
+    if (runtime_.autocasts && plan_.weight_shards == 1) memory.weights += 2 * (layers + vocab);
   }
 
   // Bytes that a layer keeps for its backward pass when nothing is computed again.

@@ -54,6 +54,23 @@ TEST(TransformerMemory, IsThatOfKorthikantiForGpt) {
                    tensor * (4 + 30.0 / 8));
 }
 
+TEST(TransformerMemory, UnderAutocastWeightsAndGradientsAreFloat32) {
+  const TransformerModel model = llama2_7b();
+  const double elements = 32 * static_cast<double>(model.layer_elements()) +
+                          2 * static_cast<double>(model.vocab_elements());
+  TransformerPlan plan;
+  plan.replicas = 8;
+  plan.optimizer_shards = 8;
+  const auto memory = [&] { return transformer_memory(model, 4096, autocast_runtime(), plan); };
+  // Their casts for products stay until the backward pass.
+  EXPECT_DOUBLE_EQ(memory().weights, (4 + 2) * elements);
+  EXPECT_DOUBLE_EQ(memory().gradients, 4 * elements);
+  EXPECT_DOUBLE_EQ(memory().optimizer, 8 * elements / 8);
+  plan.weight_shards = plan.gradient_shards = 8;
+  EXPECT_DOUBLE_EQ(memory().weights, 4 * elements / 8);
+  EXPECT_DOUBLE_EQ(memory().gradients, 4 * elements / 8);
+}
+
 TEST(TransformerMemory, KeepsOnlyWhatRecomputationNeeds) {
   TransformerPlan plan;
   plan.grid = {8, 8, 1};

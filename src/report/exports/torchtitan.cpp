@@ -30,6 +30,16 @@ void need_shards_beside_others(const TransformerPlan& plan, Words& words) {
                                    fewest_shards(plan.replicas)));
 }
 
+// It sends gradients between replicas after every microbatch; within a pipeline, after the last one.
+void need_one_microbatch_beside_copies(const TransformerPlan& plan, Words& words) {
+  const int ring = is_isp(plan) ? plan.split() : 1;
+  const int copies = plan.replicas * ring / plan.optimizer_shards;
+  words.need(copies == 1 || plan.micro_count == 1 || plan.stages > 1,
+             fmt::format("accumulation beside {} copies of the shards, whose gradients it would "
+                         "exchange after every microbatch: it wants zp={}, or accumulate=1",
+                         copies, plan.replicas * ring));
+}
+
 bool is_alone(const TransformerPlan& plan) {
   return plan.optimizer_shards == 1 && plan.split() == 1 && plan.stages == 1;
 }
@@ -71,6 +81,9 @@ std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
   const int ring = is_isp(plan) ? plan.split() : 1;
   words.need(plan.optimizer_shards % ring == 0, "shards that leave out ranks of a ring");
   need_shards_beside_others(plan, words);
+  need_one_microbatch_beside_copies(plan, words);
+  words.need(plan.stages == 1 || !model.has_tied_embeddings,
+             "a pipeline whose embedding and head are one matrix");
   need_ddp_to_autocast(task, plan, words);
   words.need(model.layers % plan.stages == 0, "stages of different length");
   // Also where nothing splits it.
@@ -128,8 +141,14 @@ std::vector<std::string> torchtitan_notes(const ExportedPlan& exported) {
           : fmt::format(" of {} (head_dim, not the width divided by them)", model.head_dim);
   notes.push_back(fmt::format(
       "[model] is yours to write, or torchtitan trains its debug model: name and flavor of one "
-      "with {} layers, width {}, {} heads{}, {} key/value heads, MLP {}, vocabulary {}",
-      model.layers, model.hidden, model.heads, of_width, model.kv_heads, model.ffn, model.vocab));
+      "with {} layers, width {}, {} heads{}, {} key/value heads, MLP {}, vocabulary {}{}",
+      model.layers, model.hidden, model.heads, of_width, model.kv_heads, model.ffn, model.vocab,
+      model.has_tied_embeddings ? ", embedding and head one matrix" : ""));
+  if (exported.plan.weight_shards == 1 && exported.plan.optimizer_shards > 1 &&
+      exported.plan.micro_count > 1)
+    notes.emplace_back(
+        "torchtitan gathers weights for every microbatch, also with fsdp_reshard_after_forward = "
+        "\"never\": the plan counts on once an iteration");
   if (exported.task.runtime.gradient_bytes <= 2)
     notes.emplace_back(
         "torchtitan reduces gradients in float32 (mixed_precision_reduce knows nothing else), "
