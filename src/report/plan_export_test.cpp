@@ -575,6 +575,8 @@ TEST(PlanExport, NotesThatTorchtitanGathersForEveryMicrobatch) {
   EXPECT_THAT(notes(), Not(gathers));
   plan.micro_count = 2;
   EXPECT_THAT(notes(), gathers);
+  plan.stages = 2;
+  EXPECT_THAT(notes(), Not(gathers));
 }
 
 TEST(PlanExport, TellsTorchtitanOfOneMatrixForBothEnds) {

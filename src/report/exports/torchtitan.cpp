@@ -144,8 +144,9 @@ std::vector<std::string> torchtitan_notes(const ExportedPlan& exported) {
       "with {} layers, width {}, {} heads{}, {} key/value heads, MLP {}, vocabulary {}{}",
       model.layers, model.hidden, model.heads, of_width, model.kv_heads, model.ffn, model.vocab,
       model.has_tied_embeddings ? ", embedding and head one matrix" : ""));
-  if (exported.plan.weight_shards == 1 && exported.plan.optimizer_shards > 1 &&
-      exported.plan.micro_count > 1)
+  const TransformerPlan& plan = exported.plan;
+  if (plan.weight_shards == 1 && plan.optimizer_shards > 1 && plan.micro_count > 1 &&
+      plan.stages == 1)
     notes.emplace_back(
         "torchtitan gathers weights for every microbatch, also with fsdp_reshard_after_forward = "
         "\"never\": the plan counts on once an iteration");
