@@ -16,6 +16,7 @@ import sys
 import tempfile
 import types
 import unittest
+import warnings
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -23,6 +24,7 @@ sys.dont_write_bytecode = True
 
 import algorithms
 import collect
+import gradients
 import kernels
 import models
 import needs
@@ -640,6 +642,13 @@ class MissingTest(unittest.TestCase):
         self.check_refused(self.run_with(self.HIDDEN, "overlap_step.py", "none/x_", "vgg16"),
                            "overlap_step: there is no none/x_overlap_buckets.csv")
 
+    def test_tables_of_overlap_that_lack_one_print_nothing(self):
+        for path in glob.glob(os.path.join(self.MEASUREMENTS, "h200_*")):
+            if "overlap_copy" not in path:
+                os.symlink(os.path.abspath(path), os.path.join(self.folder, os.path.basename(path).removeprefix("h200_")))
+        done = self.run_with(self.HIDDEN, "overlap_step.py", ".", "vgg16")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", "overlap_step: there is no ./overlap_copy.csv\n"))
+
     def test_tables_of_overlap_may_be_a_folder(self):
         prefixed = self.run_with(self.HIDDEN, "overlap_step.py", os.path.join(self.MEASUREMENTS, "h200_"), "vgg16")
         self.assertEqual(prefixed.returncode, 0, prefixed.stderr)
@@ -679,6 +688,17 @@ class DryRunTest(unittest.TestCase):
             self.assertTrue(all(moved), name)
 
 
+def refused(*arguments):
+    """What trace_model says behind its usage."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), mock.patch.object(sys, "argv", ["trace_model.py", "--out", "x", *arguments]):
+        try:
+            trace_model.main()
+        except SystemExit as stopped:
+            return said.getvalue().splitlines()[-1] if stopped.code == 2 else f"exit status {stopped.code}"
+    return "nothing"
+
+
 class PlansTest(unittest.TestCase):
     def test_networks_have_their_own_batches_unless_others_are_given(self):
         self.assertEqual(trace_model.plans_of(["vgg16"]), {"vgg16": models.PLANS["vgg16"]})
@@ -691,20 +711,32 @@ class PlansTest(unittest.TestCase):
         self.assertEqual([trace_model.batches_of(text) for text in ("8", "48, 5", "7,07,7")], [(8,), (48, 5), (7,)])
 
     def test_mistakes_of_batches_are_refused(self):
-        def refused(*arguments):
-            said = io.StringIO()
-            with contextlib.redirect_stderr(said), mock.patch.object(sys, "argv", ["trace_model.py", "--out", "x", *arguments]), \
-                    self.assertRaises(SystemExit) as stopped:
-                trace_model.main()
-            self.assertEqual(stopped.exception.code, 2)
-            return said.getvalue().splitlines()[-1]  # behind the usage
-
         for text in ("0", "8,0", "x", "8,x", "8,,16", ",", "", "-4", "1.5", "9" * 5000):
             self.assertEqual(refused("--batches=" + text),
                              f"trace_model.py: error: argument --batches: is \"{text}\", expected numbers of samples, 1 or more, "
                              "with commas between")
         self.assertIn("--batch is for --model", refused("--batch", "8"))
         self.assertIn("--batches is for the networks", refused("--batches", "8", "--model", "resnet50", "--batch", "8"))
+        for batch in ([], ["--batch", "0"], ["--batch", "-3"], ["--batch", "1000001"]):
+            self.assertEqual(refused("--model", "resnet50", *batch),
+                             "trace_model.py: error: --model needs --batch, 1 to 1000000: how many samples an iteration has")
+
+    def test_times_of_a_cpu_are_refused(self):
+        self.assertIn("would mean nothing", refused("--device", "cpu"))
+        self.assertEqual(refused("--model", "resnet50", "--batch", "8", "--time", "--device", "cpu"),
+                         "trace_model.py: error: --time needs the GPU: with --device cpu the times would mean nothing")
+
+    def test_a_place_that_cannot_be_written_to_is_refused_before_the_trace(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(needs, "pytorch", mock.Mock(side_effect=AssertionError)):
+            file, nowhere = os.path.join(folder, "file"), os.path.join(folder, "none", "ops.json")
+            with open(file, "w"):
+                pass
+            asked = ("--model", "resnet50", "--batch", "8")
+            self.assertIn(f"--out is \"{folder}\", with --model expected a file, such as {folder}/ops.json", refused(*asked, "--out", folder))
+            self.assertIn("--out is \"\", with --model expected a file", refused(*asked, "--out", ""))
+            self.assertIn(f"--out is \"{nowhere}\", but there is no folder {folder}/none", refused(*asked, "--out", nowhere))
+            self.assertIn(f"--out is \"{file}\", a file: expected a folder", refused("--out", file))
+            self.assertEqual(os.listdir(folder), ["file"])
 
 
 class OperatorNamesTest(unittest.TestCase):
@@ -741,6 +773,157 @@ class OperatorNamesTest(unittest.TestCase):
         self.assertEqual(json.loads(text)["ops"], ops)
         self.assertEqual(json.loads(text)["format"], "weir-ops")
         self.assertEqual(len(text.splitlines()), 4)
+
+
+    def test_a_file_that_cannot_be_written_leaves_nothing_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ops.json")
+            os.mkdir(path)  # after the place was looked at
+            with self.assertRaisesRegex(operators.Mistake, "ops.json\", which cannot be written: "):
+                operators.write(path, "mine", {"batch": 8, "ops": []})
+            self.assertEqual(os.listdir(folder), ["ops.json"])
+
+    def test_what_fails_as_the_module_is_read_is_told(self):
+        with own_module("raise ValueError('my own mistake')\n"), self.assertRaisesRegex(
+                operators.Mistake, "--model is \"traced_net:make\": ValueError: my own mistake"):
+            operators.named_function("traced_net:make")
+
+
+@contextlib.contextmanager
+def own_module(text):
+    """The user's traced_net.py, in the folder that is worked in."""
+    before, paths = os.getcwd(), sys.path[:]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "traced_net.py"), "w") as file:
+            file.write(text)
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            sys.path[:] = paths
+            sys.modules.pop("traced_net", None)
+            importlib.invalidate_caches()
+
+
+@unittest.skipUnless(can_trace(), "needs a newer PyTorch")
+class GradientsTest(unittest.TestCase):
+    """The walk against PyTorch's engine, on a CPU with numbers."""
+
+    def setUp(self):
+        import torch
+        import torch.utils.checkpoint
+        self.torch, self.checkpoint = torch, torch.utils.checkpoint.checkpoint
+        torch.manual_seed(1)
+
+    def backward(self, forward, layers, walk):
+        """The operators of a backward pass, and the gradients it leaves."""
+        torch, notes, mine = self.torch, operators.Notes(self.torch), gradients.Gradients(self.torch)
+        for layer in layers:
+            layer.zero_grad(set_to_none=True)
+        with operators.recorder(torch, notes), mine.in_place() if walk else contextlib.nullcontext():
+            loss = forward(*layers)
+            notes.is_on = True
+            if walk:
+                mine.run([loss], [torch.ones_like(loss)])
+            else:
+                loss.backward()
+        counts = collections.Counter()
+        for entry in notes.entries():
+            # Who adds in place depends on who still looks at a gradient.
+            counts[entry["op"].removesuffix("add_") + "add" if entry["op"].endswith("::add_") else entry["op"],
+                   json.dumps([one["shape"] for one in entry["in"]])] += entry["count"]
+        return counts, [one.grad.clone() for layer in layers for one in layer.parameters()]
+
+    def check(self, forward, *layers):
+        """Returns how often each operator ran, in whatever shapes."""
+        (walked, mine), (engine, real) = (self.backward(forward, layers, walk) for walk in (True, False))
+        self.assertEqual(walked, engine)
+        self.assertTrue(all(self.torch.allclose(a, b) for a, b in zip(mine, real)))
+        total = collections.Counter()
+        for (op, _), count in walked.items():
+            total[op] += count
+        return total
+
+    def linear(self, count):
+        return [self.torch.nn.Linear(8, 8) for _ in range(count)]
+
+    def block(self):
+        nn = self.torch.nn
+        return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8), nn.Tanh())
+
+    def test_a_checkpoint_computes_its_block_again_once(self):
+        x = self.torch.randn(3, 8)
+        for reentrant in (False, True):
+            def forward(first, block):
+                return self.checkpoint(block, first(x), use_reentrant=reentrant).pow(2).mean()
+            self.assertEqual(self.check(forward, *self.linear(1), self.block())["aten::addmm"], 2)
+
+    def test_checkpoints_in_each_other_and_with_several_results(self):
+        x = self.torch.randn(3, 8)
+        for outer in (False, True):
+            for inner in (False, True):
+                def forward(first, second, third):
+                    def pair(y):
+                        z = self.checkpoint(second, y, use_reentrant=inner)
+                        return z, self.checkpoint(third, z, use_reentrant=inner)
+                    one, two = self.checkpoint(pair, first(x), use_reentrant=outer)
+                    return two.mean() if outer else one.mean() + two.mean()
+                self.check(forward, *self.linear(1), self.block(), self.block())
+
+    def test_hooks_of_tensors_and_parameters_run(self):
+        x = self.torch.randn(3, 8)
+
+        def forward(first, second):
+            y = first(x)
+            y.register_hook(lambda gradient: gradient * 3)
+            y.register_hook(lambda gradient: None)
+            y.register_hook(lambda gradient: gradient * 5).remove()
+            z = second(y)
+            self.torch.autograd.graph.register_multi_grad_hook((y, z), lambda gradients: gradients[0].neg())
+            self.torch.autograd.graph.register_multi_grad_hook((y, z), lambda gradient: gradient.neg(), mode="any")
+            return z.pow(2).mean()
+
+        first, second = self.linear(2)
+        first.weight.register_hook(lambda gradient: gradient * 2)
+        first.bias.register_post_accumulate_grad_hook(lambda parameter: setattr(parameter, "grad", parameter.grad.mul_(2)))
+        counts = self.check(forward, first, second)
+        self.assertEqual((counts["aten::neg"], counts["aten::mul_"]), (2, 1))
+
+    def test_hooks_of_modules_run(self):
+        x = self.torch.randn(3, 8)
+        first, second, third = self.linear(3)
+        first.register_full_backward_hook(lambda module, into, out: None)  # its input wants no gradient
+        second.register_full_backward_hook(lambda module, into, out: (into[0].neg(),))
+        third.register_full_backward_pre_hook(lambda module, out: (out[0].abs(),))
+        counts = self.check(lambda *layers: third(second(first(x))).pow(2).mean(), first, second, third)
+        self.assertEqual((counts["aten::neg"], counts["aten::abs"]), (1, 1))
+
+    def test_a_function_of_the_users_gets_and_gives_what_the_engine_asks_for(self):
+        torch, x = self.torch, self.torch.randn(3, 8)
+
+        class Two(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, factor, x):
+                ctx.factor = factor
+                ctx.set_materialize_grads(factor != 1)
+                return x * factor, x * 3
+
+            @staticmethod
+            def backward(ctx, first, second):
+                return None, first * ctx.factor if second is None else first * ctx.factor + second * 3
+
+        for factor in (1, 2):
+            counts = self.check(lambda layer: Two.apply(factor, layer(x))[0].pow(2).mean(), *self.linear(1))
+            self.assertEqual(counts["aten::zeros"], factor - 1)  # in place of what did not come
+
+    def test_what_cannot_be_walked_is_refused(self):
+        torch, x = self.torch, self.torch.randn(3, 8, requires_grad=True)
+        with gradients.Gradients(torch).in_place():
+            with self.assertRaisesRegex(operators.Mistake, "takes gradients itself"):
+                torch.autograd.grad(x.sum(), x)
+            with self.assertRaisesRegex(operators.Mistake, "create_graph"):
+                x.sum().backward(create_graph=True)
 
 
 @unittest.skipUnless(can_trace(), "needs a newer PyTorch")
@@ -842,6 +1025,165 @@ class OperatorsTest(unittest.TestCase):
         with self.assertRaisesRegex(operators.Mistake, "looks at its own numbers"):
             self.trace(lambda: (Looks(), lambda n: (torch.randn(n, 4),)))
 
+    def product_types(self, traced):
+        return [entry["in"][0]["dtype"] for entry in traced["ops"] if entry["op"] == "aten::addmm"]
+
+    def one_layer(self, context):
+        torch = self.torch
+
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                with context():
+                    return self.linear(x).float().sum()
+
+        return lambda: (Layer(), lambda n: (torch.randn(n, 8),))
+
+    def test_a_networks_own_autocast_is_the_gpus(self):
+        torch = self.torch
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # torch.cuda.amp is an old name
+            for context, dtype in ((contextlib.nullcontext, "bf16"), (lambda: torch.autocast("cuda", dtype=torch.bfloat16), "bf16"),
+                                   (lambda: torch.autocast("cuda"), "bf16"), (lambda: torch.amp.autocast("cuda", torch.float16), "fp16"),
+                                   (lambda: torch.autocast("cuda", enabled=False), "fp32"), (lambda: torch.autocast("cpu"), "bf16"),
+                                   (lambda: torch.cuda.amp.autocast(dtype=torch.bfloat16), "bf16"),
+                                   (lambda: torch.cuda.amp.autocast(enabled=False), "fp32")):
+                self.assertEqual(self.product_types(self.trace(self.one_layer(context))), [dtype])
+
+    def test_attention_is_in_the_type_of_the_networks_own_autocast(self):
+        torch = self.torch
+
+        class Attends(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(16, 16)
+
+            def forward(self, x):
+                q = self.linear(x).view(-1, 4, 2, 8).transpose(1, 2)
+                with torch.autocast("cuda", torch.float16):
+                    return torch.nn.functional.scaled_dot_product_attention(q, q, q).float().sum()
+
+        traced = self.trace(lambda: (Attends(), lambda n: (torch.randn(n, 4, 16),)))
+        attention = next(entry for entry in traced["ops"] if entry["op"] == "aten::_scaled_dot_product_cudnn_attention")
+        self.assertEqual(attention["in"][0]["dtype"], "fp16")
+
+    def test_autocast_as_a_decorator_is_the_gpus(self):
+        text = """
+import torch
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+    @torch.autocast("cuda", dtype=torch.float16)
+    def forward(self, x):
+        return self.linear(x).float().sum()
+def make():
+    return Layer(), lambda n: (torch.randn(n, 8),)
+"""
+        given = types.SimpleNamespace(model="traced_net:make", batch=2, image=224, channels_first=False, out="ops.json", time=False)
+        with own_module(text), contextlib.redirect_stdout(io.StringIO()):
+            trace_model.write_operators(given, self.torch)
+            with open("ops.json") as file:
+                self.assertEqual(self.product_types(json.load(file)), ["fp16"])
+
+    def test_a_checkpoint_is_computed_again_once_in_its_types(self):
+        torch, checkpoint = self.torch, importlib.import_module("torch.utils.checkpoint").checkpoint
+
+        class Checkpointed(torch.nn.Module):
+            def __init__(self, reentrant):
+                super().__init__()
+                self.first, self.reentrant = torch.nn.Linear(8, 8), reentrant
+                self.block = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 8), torch.nn.Tanh())
+
+            def forward(self, x):
+                return checkpoint(self.block, self.first(x), use_reentrant=self.reentrant).float().sum()
+
+        for reentrant in (False, True):
+            traced = self.trace(lambda: (Checkpointed(reentrant), lambda n: (torch.randn(n, 8),)))
+            counts = self.counts(traced)
+            self.assertEqual((counts["forward", "aten::addmm"], counts["backward", "aten::addmm"], counts["backward", "aten::gelu"]), (3, 2, 1))
+            self.assertEqual(set(self.product_types(traced)), {"bf16"})
+
+    def test_hooks_of_parameters_come_along_to_the_gpu(self):
+        def make():
+            module, batch_of = self.one_layer(contextlib.nullcontext)()
+            module.linear.weight.register_hook(lambda gradient: gradient.neg())
+            module.linear.weight.register_post_accumulate_grad_hook(lambda parameter: setattr(parameter, "grad", parameter.grad.abs_()))
+            return module, batch_of
+        counts = self.counts(self.trace(make))
+        self.assertEqual((counts["backward", "aten::neg"], counts["backward", "aten::abs_"]), (1, 1))
+
+    def test_what_the_users_code_raises_is_told_with_its_place(self):
+        text = """
+import torch
+class Fails(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = torch.nn.Linear(8, 8), torch.nn.Linear(9, 8)
+    def forward(self, x):
+        return self.two(self.one(x)).sum()
+def make():
+    return Fails(), lambda n: (torch.randn(n, 8),)
+def none():
+    raise KeyError("my own mistake")
+"""
+        with own_module(text):
+            with self.assertRaisesRegex(operators.Mistake, r"^the network fails at traced_net.py:8 \(forward\): RuntimeError: "):
+                self.trace(operators.maker("traced_net:make", self.torch))
+            with self.assertRaisesRegex(operators.Mistake, r"^the network fails at traced_net.py:12 \(none\): KeyError: 'my own mistake'$"):
+                self.trace(operators.maker("traced_net:none", self.torch))
+
+    def test_who_asks_for_a_gpu_that_is_not_there_is_named(self):
+        torch = self.torch
+
+        class Asks(torch.nn.Module):
+            def forward(self, x):
+                raise RuntimeError("Found no NVIDIA driver on your system.\nAnd more.")
+
+        class Outer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encoder, self.linear = Asks(), torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                return self.encoder(self.linear(x))
+
+        with mock.patch.object(torch.cuda, "is_available", lambda: False), self.assertRaisesRegex(
+                operators.Mistake, r"^Asks \(encoder\) asks for a GPU, and there is none here \(Found no NVIDIA driver on your system.\): write "):
+            self.trace(lambda: (Outer(), lambda n: (torch.randn(n, 8),)))
+
+    def test_a_fault_of_the_collector_is_not_the_networks(self):
+        with mock.patch.object(gradients.Gradients, "run", mock.Mock(side_effect=ZeroDivisionError)), self.assertRaises(ZeroDivisionError):
+            self.trace(self.small("vgg16"))
+
+    def test_recurrent_layers_are_refused_with_their_name_where_there_is_no_gpu(self):
+        torch = self.torch
+        if torch.version.cuda is None or torch.cuda.is_available():
+            self.skipTest("needs PyTorch for CUDA without a GPU")
+
+        class Recurrent(torch.nn.Module):
+            def __init__(self, layer):
+                super().__init__()
+                self.layer = layer
+
+            def forward(self, x):
+                return self.layer(x)[0].float().sum()
+
+        for kind, operator in ((torch.nn.LSTM, "lstm"), (torch.nn.GRU, "gru")):
+            with self.assertRaisesRegex(operators.Mistake, rf"^{kind.__name__} \(layer\), {operator} asks for a GPU, [^\n]*$"):
+                self.trace(lambda: (Recurrent(kind(8, 8)), lambda n: (torch.randn(n, 4, 8),)))
+
+    def test_who_asks_whether_there_is_a_gpu_is_told_once(self):
+        torch, said = self.torch, io.StringIO()
+        with mock.patch.object(torch.cuda, "is_available", lambda: False), contextlib.redirect_stderr(said):
+            with operators.told_questions(torch):
+                answers = [torch.cuda.is_available() for _ in range(2)]
+        self.assertEqual(answers, [False, False])
+        self.assertRegex(said.getvalue(), r"^note: collect_test.py:\d+ asks torch.cuda.is_available\(\), [^\n]*\n$")
+
     def test_a_network_can_be_timed_as_well(self):
         torch = self.torch
 
@@ -856,9 +1198,17 @@ class OperatorsTest(unittest.TestCase):
 
     def test_pytorch_is_as_before(self):
         torch = self.torch
-        before = torch.nn.Module._apply, torch.nn.functional.scaled_dot_product_attention, torch.is_autocast_enabled("cuda")
+        function, common = torch.autograd.function, torch.cuda.amp.common
+
+        def state():
+            return (torch.nn.Module._apply, torch.nn.functional.scaled_dot_product_attention, torch.is_autocast_enabled("cuda"),
+                    torch.get_autocast_dtype("cuda"), torch.is_autocast_cache_enabled(), torch.autograd.backward, torch.autograd.grad,
+                    torch.Tensor.register_hook, "register_hook" in vars(function.BackwardCFunction), function.FunctionCtx.set_materialize_grads,
+                    torch._C._current_graph_task_id, common.amp_definitely_not_available, torch.cuda.is_available, torch.cuda.is_bf16_supported)
+
+        before = state()
         self.trace(self.small("llama-1b"))
-        self.assertEqual(before, (torch.nn.Module._apply, torch.nn.functional.scaled_dot_product_attention, torch.is_autocast_enabled("cuda")))
+        self.assertEqual(before, state())
 
 
 class TracedAgainstProfiledTest(unittest.TestCase):
@@ -935,6 +1285,17 @@ class OverlapStepTest(unittest.TestCase):
         self.assertEqual(self.choice.choose("aten::copy_", "k", 9, 50), "cast")
         self.assertEqual(self.choice.choose("aten::copy_", "k", 9, 2), "small add")
         self.assertEqual(self.choice.choose("aten::mul", "k", 9, 50), "add")
+
+    def test_a_rate_beside_computing_is_fitted_without_the_network_where_there_are_others(self):
+        def bucket(model, ctas, end):
+            return {"model": model, "ctas": str(ctas), "target_gbps": "50", "bytes": str(10**6), "start_ms": "0", "end_ms": str(end)}
+        steps = [{"model": model, "ctas": str(ctas), "target_gbps": "50", "compute_ms": "1"} for model in "mn" for ctas in (1, 16)]
+        mine, other, late = bucket("m", 1, 0.105), bucket("n", 1, 0.18), bucket("m", 1, 2)
+        told = [overlap_step.told_rates(buckets, steps, 21.25, "m") for buckets in ([mine, other], [mine], [late, bucket("m", 16, 0.1)], [])]
+        self.assertEqual(told[0], "one block: 21.2 GB/s alone, 12.7 beside computing, 10.0 fitted without m")
+        self.assertEqual(told[1], "one block: 21.2 GB/s alone, 17.5 beside computing, fitted to m itself: these tables have no other network")
+        self.assertEqual(told[2], "one block: 21.2 GB/s alone; no bucket of these tables tells it beside computing")
+        self.assertEqual(told[3], told[2])
 
     def test_gradients_are_ready_when_they_were(self):
         kernels = [{"model": "m", "bucket": bucket, "op": "aten::mul", "kernel_id": "0", "gx": "1", "gy": "1", "gz": "1", "duration_us": us}

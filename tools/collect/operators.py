@@ -2,8 +2,7 @@
 """The operators of one training iteration, on any machine with PyTorch: nothing is computed and no GPU is needed.
 
 The network is built from fake tensors, which have a shape, a type and a device but no numbers, on a GPU that need not be there. Forward,
-backward and optimizer then run as they would, and what reaches the GPU's libraries is written down. PyTorch's own engine for gradients
-asks the GPU's driver, so the graph is walked here instead.
+backward and optimizer then run as they would, and what reaches the GPU's libraries is written down (gradients.py: the backward pass).
 
 trace(make, batch, torch) returns what ops.json holds; src/formats/traced_training_json.h describes the file.
 """
@@ -14,8 +13,12 @@ import json
 import os
 import sys
 
+import gradients
 import models
 import needs
+import network_fault
+from network_fault import Mistake
+from replaced import replaced
 
 FORMAT, VERSION = "weir-ops", 1
 PHASES = ("forward", "backward", "optimizer")
@@ -26,11 +29,8 @@ SILENT = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_stride
           "as_strided_", "_local_scalar_dense", "device", "is_pinned", "sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "_version"}
 CONVOLUTIONS = ("aten::convolution", "aten::convolution_backward")
 MOST_CUDNN_HEAD, MOST_FLASH_HEAD = 128, 256
+MOST_BATCH = 1_000_000  # that weir reads (kMostTracedBatch in src/formats/traced_training_json.cpp)
 GPU = "cuda"
-
-
-class Mistake(Exception):
-    """What the user can put right."""
 
 
 # ---- what is written down ----
@@ -119,46 +119,58 @@ def recorder(torch, notes):
 @contextlib.contextmanager
 def movable_modules(torch):
     """Module.to() for fake tensors: each parameter is replaced, once even where two modules share it."""
-    before, moved = torch.nn.Module._apply, {}
+    moved = {}
 
-    def replaced(tensor, make):
+    def once(tensor, make):
         if id(tensor) not in moved:
             moved[id(tensor)] = (make(tensor), tensor)  # keeps the old one, and so its id
         return moved[id(tensor)][0]
+
+    def as_parameter(before, tensor):
+        parameter = torch.nn.Parameter(tensor, before.requires_grad)
+        for hooks in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+            if getattr(before, hooks, None):
+                setattr(parameter, hooks, getattr(before, hooks))
+        return parameter
 
     def apply(self, function, recurse=True):
         for child in self.children() if recurse else ():
             child._apply(function)
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                self._parameters[name] = replaced(
-                    parameter, lambda one: torch.nn.Parameter(function(one.detach()), one.requires_grad))
+                self._parameters[name] = once(parameter, lambda one: as_parameter(one, function(one.detach())))
         for name, buffer in self._buffers.items():
             if buffer is not None:
-                self._buffers[name] = replaced(buffer, function)
+                self._buffers[name] = once(buffer, function)
         return self
 
-    torch.nn.Module._apply = apply
-    try:
+    with replaced(torch.nn.Module, "_apply", apply):
         yield
-    finally:
-        torch.nn.Module._apply = before
 
 
 @contextlib.contextmanager
 def gpu_autocast(torch):
-    """torch.autocast("cuda") turns itself off where there is no GPU."""
-    before = torch.is_autocast_enabled(GPU), torch.get_autocast_dtype(GPU)
-    torch.set_autocast_enabled(GPU, True)
-    torch.set_autocast_dtype(GPU, torch.bfloat16)
-    torch.autocast_increment_nesting()
-    try:
+    """torch.autocast("cuda") turns itself off where there is no GPU; a network's own, which it may make as it is imported, shall not."""
+    with replaced(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False), \
+            replaced(torch.cuda, "is_bf16_supported", lambda *_, **__: True):
         yield
-    finally:
-        if torch.autocast_decrement_nesting() == 0:
-            torch.clear_autocast_cache()
-        torch.set_autocast_enabled(GPU, before[0])
-        torch.set_autocast_dtype(GPU, before[1])
+
+
+@contextlib.contextmanager
+def told_questions(torch):
+    """Who asks for a GPU is told that there is none; what it does then is not what it does on one."""
+    before, told = torch.cuda.is_available, []
+
+    def is_available():
+        asking = sys._getframe(1)
+        place = f"{os.path.basename(asking.f_code.co_filename)}:{asking.f_lineno}"
+        if not before() and not told and asking.f_globals.get("__name__", "").partition(".")[0] != "torch":
+            told.append(place)
+            print(f"note: {place} asks torch.cuda.is_available(), which says no here: what the network does then is traced", file=sys.stderr)
+        return before()
+
+    with replaced(torch.cuda, "is_available", is_available):
+        yield
 
 
 @contextlib.contextmanager
@@ -168,7 +180,7 @@ def chosen_attention(torch):
     aten, functional = torch.ops.aten, torch.nn.functional
 
     def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-        query, key, value = (one.to(torch.bfloat16) if torch.is_autocast_enabled(GPU) else one for one in (query, key, value))
+        query, key, value = (one.to(torch.get_autocast_dtype(GPU)) if torch.is_autocast_enabled(GPU) else one for one in (query, key, value))
         size = query.shape[-1]
         is_half = query.dtype in (torch.bfloat16, torch.float16)
         if is_half and size % 8 == 0 and size <= MOST_CUDNN_HEAD and query.dim() == 4:
@@ -185,86 +197,8 @@ def chosen_attention(torch):
         def __torch_function__(self, func, types, args=(), kwargs=None):
             return (attention if func is before else func)(*args, **(kwargs or {}))
 
-    functional.scaled_dot_product_attention = attention
-    try:
-        with Chooser():
-            yield
-    finally:
-        functional.scaled_dot_product_attention = before
-
-
-# ---- gradients ----
-
-class Gradients:
-    """Walks the graph backward as PyTorch's engine does: the latest first, sums where paths meet, in the type and shape that a node takes."""
-
-    def __init__(self, torch):
-        self._torch = torch
-
-    def run(self, loss):
-        torch = self._torch
-        waiting, missing = {loss.grad_fn: {0: torch.ones_like(loss)}}, self._edges(loss.grad_fn)
-        ready = [loss.grad_fn]
-        while ready:
-            ready.sort(key=lambda node: node._sequence_nr())
-            node = ready.pop()
-            self._go_on(node, self._call(node, waiting.pop(node, {})), waiting, missing, ready)
-
-    def _edges(self, root):
-        """How many edges lead to each node."""
-        counts, seen, left = {}, {root}, [root]
-        while left:
-            for node, _ in left.pop().next_functions:
-                if node is None:
-                    continue
-                counts[node] = counts.get(node, 0) + 1
-                if node not in seen:
-                    seen.add(node)
-                    left.append(node)
-        return counts
-
-    def _call(self, node, gradients):
-        if not gradients:
-            return (None,) * len(node.next_functions)  # nothing came: nothing goes on
-        if hasattr(node, "variable"):
-            self._accumulate(node.variable, gradients[0])
-            return ()
-        count = max(len(getattr(node, "_input_metadata", ())), 1 + max(gradients))
-        given = [gradients.get(index) for index in range(count)]
-        result = node(*given) if callable(node) else node.apply(*given)
-        return result if isinstance(result, tuple) else (result,)
-
-    def _accumulate(self, variable, gradient):
-        """A gradient becomes .grad as it is, if it lies as the parameter does."""
-        if variable.grad is not None:
-            variable.grad.add_(gradient)
-        elif gradient.stride() == variable.stride():
-            variable.grad = gradient.detach()
-        else:
-            variable.grad = self._torch.empty_like(variable).copy_(gradient)
-
-    def _go_on(self, node, results, waiting, missing, ready):
-        for index, (following, place) in enumerate(node.next_functions):
-            if following is None:
-                continue
-            gradient = results[index] if index < len(results) else None
-            if gradient is not None:
-                gathered = waiting.setdefault(following, {})
-                gradient = self._as_taken(gradient, following, place)
-                gathered[place] = self._sum(gathered[place], gradient) if place in gathered else gradient
-            missing[following] -= 1
-            if missing[following] == 0:
-                ready.append(following)
-
-    def _as_taken(self, gradient, node, place):
-        taken = node.variable if hasattr(node, "variable") else node._input_metadata[place]
-        if tuple(gradient.shape) != tuple(taken.shape):
-            gradient = gradient.sum_to_size(tuple(taken.shape))
-        return gradient if gradient.dtype == taken.dtype else gradient.to(taken.dtype)
-
-    def _sum(self, first, second):
-        # Into the first where nothing else lies in its memory twice.
-        return first.add_(second) if 0 not in first.stride() else first + second
+    with replaced(functional, "scaled_dot_product_attention", attention), Chooser():
+        yield
 
 
 # ---- one iteration ----
@@ -275,18 +209,14 @@ def check_torch(torch):
 
 
 def step(module, inputs, optimizer, notes, torch):
-    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
     notes.phase = "forward"
-    try:
-        with gpu_autocast(torch):
+    with gradients.Gradients(torch).in_place() as walk:
+        with torch.autocast(GPU, torch.bfloat16):
             loss = module(*inputs)
-    except (DataDependentOutputException, DynamicOutputShapeException) as error:
-        raise Mistake(f"the network looks at its own numbers ({error.func}): what it does then cannot be told without running it")
-    if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or loss.grad_fn is None:
-        raise Mistake("the module must return its loss, one number that depends on the parameters")
-    notes.phase = "backward"
-    with torch.no_grad():
-        Gradients(torch).run(loss)
+        if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or loss.grad_fn is None:
+            raise Mistake("the module must return its loss, one number that depends on the parameters")
+        notes.phase = "backward"
+        walk.run([loss], [torch.ones_like(loss)])
     notes.phase = "optimizer"
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -296,16 +226,22 @@ def trace(make, batch, torch, learning_rate=1e-5):
     """make() returns a module and batch_of(n): the inputs of n samples for the module, which returns the loss."""
     check_torch(torch)
     from torch._subclasses.fake_tensor import FakeTensorMode
-    notes = Notes(torch)
-    with FakeTensorMode(allow_non_fake_inputs=True), movable_modules(torch), torch.device(GPU):
-        module, batch_of = make()
-        module.to(GPU)
-        inputs = batch_of(batch)
-        optimizer = torch.optim.AdamW(module.parameters(), lr=learning_rate, fused=True)
-        with recorder(torch, notes), chosen_attention(torch):
-            for notes.is_on in (False, True):  # the first step makes the optimizer's state
-                step(module, inputs, optimizer, notes, torch)
-        parameters = [one for one in module.parameters() if one.requires_grad]
+    notes, module = Notes(torch), None
+    try:
+        with network_fault.quiet(), FakeTensorMode(allow_non_fake_inputs=True), movable_modules(torch), gpu_autocast(torch), torch.device(GPU):
+            module, batch_of = make()
+            module.to(GPU)
+            inputs = batch_of(batch)
+            optimizer = torch.optim.AdamW(module.parameters(), lr=learning_rate, fused=True)
+            with recorder(torch, notes), chosen_attention(torch):
+                for notes.is_on in (False, True):  # the first step makes the optimizer's state
+                    step(module, inputs, optimizer, notes, torch)
+    except Exception as error:
+        mistake = network_fault.told(torch, error, module)
+        if mistake is None:
+            raise
+        raise mistake from error
+    parameters = [one for one in module.parameters() if one.requires_grad]
     return {"batch": batch, "torch": torch.__version__, "parameters": sum(one.numel() for one in parameters), "tensors": len(parameters),
             "ops": notes.entries()}
 
@@ -347,11 +283,14 @@ def imported(place):
 def named_function(name):
     place, _, attribute = name.partition(":")
     try:
-        return getattr(imported(place), attribute)
+        module = imported(place)
     except ImportError as error:
         raise Mistake(f"--model is \"{name}\": {error}")
-    except AttributeError:
+    except Exception as error:  # of the user's lines
+        raise Mistake(f"--model is \"{name}\": {type(error).__name__}: {error}")
+    if not hasattr(module, attribute):
         raise Mistake(f"--model is \"{name}\", but {place} has no {attribute}")
+    return getattr(module, attribute)
 
 
 def maker(name, torch, side=224, channels_last=True):
@@ -379,9 +318,25 @@ def text_of(name, traced):
     return json.dumps(head)[:-1] + ",\n \"ops\": [\n  " + lines + "]}\n"
 
 
+def check_place(path):
+    """Before the work, not after it."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.basename(path) or os.path.isdir(path):
+        raise Mistake(f"--out is \"{path}\", with --model expected a file, such as {os.path.join(path, 'ops.json')}")
+    if not os.path.isdir(folder):
+        raise Mistake(f"--out is \"{path}\", but there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise Mistake(f"--out is \"{path}\", but nothing can be written to {folder}")
+
+
 def write(path, name, traced):
     """The whole file or none; gzip where the name ends so."""
-    data = text_of(name, traced).encode()
-    with open(path + ".part", "wb") as file:
-        file.write(gzip.compress(data, mtime=0) if path.endswith(".gz") else data)
-    os.replace(path + ".part", path)
+    data, part = text_of(name, traced).encode(), path + ".part"
+    try:
+        with open(part, "wb") as file:
+            file.write(gzip.compress(data, mtime=0) if path.endswith(".gz") else data)
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.isfile(part):
+            os.remove(part)
+        raise Mistake(f"--out is \"{path}\", which cannot be written: {error.strerror}")

@@ -8,7 +8,8 @@ TABLES is what the tables' names begin with (docs/measurements/h200_), or their 
 Each kernel of the backward pass gets the measured curve of the kernel that is most like it: of its kind, with clusters of
 the nearest size (the tables of operators tell them), as many blocks and as long. Its time is what the
 profiler saw, stretched so that gradients are ready when they were without the profiler: gaps belong to the kernel.
-Says on standard error what one block of the stand-in moved beside computing, fitted to all networks and without this one.
+Says on standard error what one block of the stand-in moved beside computing, fitted to all networks and without this one (with only
+this one measured, as overlap.py --quick does, to it).
 """
 import argparse
 import collections
@@ -148,7 +149,8 @@ def kernel_list(kernels, names, clusters, buckets, steps, choice, network):
 
 
 def rate_beside(buckets, steps, block_gbps, without=None):
-    """GB/s of one block beside computing: of the buckets that blocks, not the pace, limited and that ended before computing did."""
+    """GB/s of one block beside computing: of the buckets that blocks, not the pace, limited and that ended before computing did.
+    None if there are none, as in tables of one network without it."""
     computed = {(row["model"], row["ctas"], row["target_gbps"]): float(row["compute_ms"]) for row in steps}
     moved, taken = 0.0, 0.0
     for row in buckets:
@@ -158,7 +160,17 @@ def rate_beside(buckets, steps, block_gbps, without=None):
         if float(row["end_ms"]) <= computed[key]:
             moved += WIRE * int(row["bytes"]) / 1e6 / blocks
             taken += float(row["end_ms"]) - float(row["start_ms"]) - START_MS
-    return moved / taken
+    return moved / taken if taken > 0 else None
+
+
+def told_rates(buckets, steps, alone, network):
+    """What the list's own document takes for a block (examples/overlap): fitted without the network it is about, if others were measured."""
+    beside, fitted = rate_beside(buckets, steps, alone), rate_beside(buckets, steps, alone, network)
+    if beside is None:
+        return f"one block: {alone:.1f} GB/s alone; no bucket of these tables tells it beside computing"
+    if fitted is None:
+        return f"one block: {alone:.1f} GB/s alone, {beside:.1f} beside computing, fitted to {network} itself: these tables have no other network"
+    return f"one block: {alone:.1f} GB/s alone, {beside:.1f} beside computing, {fitted:.1f} fitted without {network}"
 
 
 def main():
@@ -172,13 +184,14 @@ def main():
         needs.stop("overlap_step", f"{network} is not among {', '.join(dict.fromkeys(row['model'] for row in steps))}")
     names = {row["kernel_id"]: row["name"] for row in read(prefix, "kernel_names")}
     choice = CurveChoice(read(prefix, "overlap_curves"), sm_count(prefix))
+    clusters = clusters_by_launch(row for name in OPERATORS for row in read(prefix, name, optional=True))
+    rows = kernel_list(read(prefix, "overlap_kernels"), names, clusters, buckets, steps, choice, network)
+    alone = max(float(row["gbps"]) for row in read(prefix, "overlap_copy") if row["ctas"] == "1" and int(row["bytes"]) > 32 << 20)
+    rates = told_rates(buckets, steps, alone, network)  # all that can be missing is missed before the first line
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(COLUMNS)
-    clusters = clusters_by_launch(row for name in OPERATORS for row in read(prefix, name, optional=True))
-    out.writerows(kernel_list(read(prefix, "overlap_kernels"), names, clusters, buckets, steps, choice, network))
-    alone = max(float(row["gbps"]) for row in read(prefix, "overlap_copy") if row["ctas"] == "1" and int(row["bytes"]) > 32 << 20)
-    print(f"one block: {alone:.1f} GB/s alone, {rate_beside(buckets, steps, alone):.1f} beside computing, "
-          f"{rate_beside(buckets, steps, alone, network):.1f} fitted without {network}", file=sys.stderr)
+    out.writerows(rows)
+    print(rates, file=sys.stderr)
     return 0
 
 

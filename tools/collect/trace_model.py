@@ -26,6 +26,7 @@ import argparse
 import dataclasses
 import functools
 import gc
+import os
 import re
 import statistics
 import sys
@@ -271,8 +272,9 @@ def trace(folder, plans, parts, torch, device, say=print):
 
 
 def write_operators(given, torch):
-    make = operators.maker(given.model, torch, given.image, not given.channels_first)
-    traced = operators.trace(make, given.batch, torch)
+    with operators.gpu_autocast(torch), operators.told_questions(torch):  # the network's module is read in here, too
+        make = operators.maker(given.model, torch, given.image, not given.channels_first)
+        traced = operators.trace(make, given.batch, torch)
     operators.write(given.out, given.model, traced)
     print(f"{given.out}: {sum(entry['count'] for entry in traced['ops'])} operators, {traced['parameters']} parameters")
     if given.time:
@@ -308,10 +310,13 @@ def main():
     if given.model is not None:
         if given.batches:
             parser.error("--batches is for the networks of --models; --model takes --batch")
-        if given.batch is None or given.batch < 1:
-            parser.error("--model needs --batch, 1 or more: how many samples an iteration has")
-        torch = needs.pytorch("trace_model", gpu=given.time and given.device == "cuda")
+        if given.batch is None or not 1 <= given.batch <= operators.MOST_BATCH:
+            parser.error(f"--model needs --batch, 1 to {operators.MOST_BATCH}: how many samples an iteration has")
+        if given.time and given.device == "cpu":
+            parser.error("--time needs the GPU: with --device cpu the times would mean nothing")
         try:
+            operators.check_place(given.out)
+            torch = needs.pytorch("trace_model", gpu=given.time)
             write_operators(given, torch)
         except operators.Mistake as mistake:
             parser.error(str(mistake))
@@ -325,6 +330,8 @@ def main():
     parts = given.parts.split(",")
     if any(part not in ("times", "kernels") for part in parts):
         parser.error(f"--parts is \"{given.parts}\", expected times, kernels or times,kernels")
+    if os.path.exists(given.out) and not os.path.isdir(given.out):
+        parser.error(f"--out is \"{given.out}\", a file: expected a folder")
     if given.device == "cpu" and not given.dry:
         parser.error("--device cpu is for --dry only: the times would mean nothing")
     torch = needs.pytorch("trace_model", gpu=given.device == "cuda")
