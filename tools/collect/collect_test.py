@@ -783,6 +783,10 @@ class OperatorNamesTest(unittest.TestCase):
                 operators.write(path, "mine", {"batch": 8, "ops": []})
             self.assertEqual(os.listdir(folder), ["ops.json"])
 
+    def test_what_is_no_function_is_told(self):
+        with own_module("make = 3\n"), self.assertRaisesRegex(operators.Mistake, r"^traced_net:make is int; expected make\(\) to return "):
+            operators.maker("traced_net:make", None)
+
     def test_what_fails_as_the_module_is_read_is_told(self):
         with own_module("raise ValueError('my own mistake')\n"), self.assertRaisesRegex(
                 operators.Mistake, "--model is \"traced_net:make\": ValueError: my own mistake"):
@@ -1005,10 +1009,29 @@ class OperatorsTest(unittest.TestCase):
         self.assertEqual(counts["backward", "aten::add_"], 1)
         self.assertEqual(counts["backward", "aten::sum"], 1)  # of the batch, to the shape of the weight
 
-    def test_what_is_no_loss_is_refused(self):
+    def test_what_is_no_loss_is_refused_with_what_it_is(self):
         torch = self.torch
-        with self.assertRaisesRegex(operators.Mistake, "must return its loss"):
-            self.trace(lambda: (torch.nn.Linear(4, 4), lambda n: (torch.randn(n, 4),)))
+
+        class Returns(torch.nn.Module):
+            def __init__(self, of):
+                super().__init__()
+                self.linear, self.of = torch.nn.Linear(4, 5), of
+
+            def forward(self, x):
+                return self.of(self.linear(x))
+
+        for of, what in ((lambda y: y, r"a tensor of shape \[2, 5\]"),
+                         (lambda y: (y.sum(), y), r"tuple \(a tensor of shape \[\], a tensor of shape \[2, 5\]\)"),
+                         (lambda y: {"loss": y.sum()}, "dict"), (lambda y: None, "None"), (lambda y: [1] * 9, r"list \((int, ){6}\.\.\.\)"),
+                         (lambda y: y.sum().detach(), "a number that depends on none")):
+            with self.assertRaisesRegex(operators.Mistake, f"^the module must return its loss, one number .*, but it returns {what}$"):
+                self.trace(lambda: (Returns(of), lambda n: (torch.randn(n, 4),)))
+
+    def test_a_network_with_nothing_to_train_is_refused(self):
+        torch = self.torch
+        for module in (torch.nn.ReLU(), torch.nn.Linear(4, 4).requires_grad_(False)):
+            with self.assertRaisesRegex(operators.Mistake, "^the network has no parameter that is trained "):
+                self.trace(lambda: (module, lambda n: (torch.randn(n, 4),)))
 
     def test_a_network_that_looks_at_its_numbers_is_refused(self):
         torch = self.torch
@@ -1022,8 +1045,24 @@ class OperatorsTest(unittest.TestCase):
                 y = self.linear(x).sum()
                 return y if y.item() > 0 else -y
 
-        with self.assertRaisesRegex(operators.Mistake, "looks at its own numbers"):
-            self.trace(lambda: (Looks(), lambda n: (torch.randn(n, 4),)))
+        with self.assertRaisesRegex(operators.Mistake, r"looks at its own numbers at Looks, \S+, by aten._local_scalar_dense.default: "):
+            self.trace(lambda: (Looks(), lambda n: (torch.randn(n, 4),)))  # this file is the collector's and no place of the user's
+
+    def test_the_place_that_looks_at_numbers_is_told(self):
+        text = """
+import torch
+class Looks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+    def forward(self, x):
+        y = self.linear(x).sum()
+        return y if y > 0 else -y
+def make():
+    return Looks(), lambda n: (torch.randn(n, 8),)
+"""
+        with own_module(text), self.assertRaisesRegex(operators.Mistake, r" its own numbers at traced_net.py:9 \(forward\), by aten._local_"):
+            self.trace(operators.maker("traced_net:make", self.torch))
 
     def product_types(self, traced):
         return [entry["in"][0]["dtype"] for entry in traced["ops"] if entry["op"] == "aten::addmm"]
@@ -1136,6 +1175,116 @@ def none():
             with self.assertRaisesRegex(operators.Mistake, r"^the network fails at traced_net.py:12 \(none\): KeyError: 'my own mistake'$"):
                 self.trace(operators.maker("traced_net:none", self.torch))
 
+    def test_what_make_gives_in_another_way_than_expected_is_told_in_one_line(self):
+        text = """
+import functools
+import torch
+from torch.nn import Linear
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = Linear(3, 3)
+    def forward(self, x, wanted):
+        return self.linear(x).sum()
+def x(n):
+    return torch.randn(n, 3)
+def wants(size):
+    return Net(), x
+def three():
+    return Net(), x, 3
+def data():
+    return Net(), (x(4), x(4))
+def no_n():
+    return Linear(3, 3), lambda: (x(4),)
+def built_in():
+    return Net(), "abc".index
+def one_tensor():
+    return Linear(3, 3), x
+def number():
+    return Net(), lambda n: n
+def too_few():
+    return Net(), lambda n: (x(n),)
+def too_many():
+    return Net(), lambda n: [x(n)] * 3
+def too_wide():
+    return Linear(4, 3), lambda n: (x(n),)
+def text():
+    return Linear(3, 3), lambda n: ("x",)
+def alone():
+    return Net()
+part = functools.partial(Linear, 3, "x")
+"""
+        pair = (r"; expected make\(\) to return a module and batch_of\(n\), which returns a tuple of the module's inputs; "
+                "a module alone is given images")
+        inputs = ": \\(x,\\) where there is one"
+        x = r"a tensor of shape \[2, 3\]"
+        with own_module(text):
+            for name, said in (("wants", rf"traced_net:wants\(\) fails: TypeError: wants\(\) missing 1 .*{pair}"),
+                               ("three", rf"traced_net:three\(\) returns tuple \(Net, function, int\){pair}"),
+                               ("data", rf"traced_net:data\(\) returns tuple \(Net, tuple \(.*{pair}"),
+                               ("part", rf"traced_net:part\(\) fails in Linear: TypeError: .*{pair}"),
+                               ("no_n", rf"batch_of\(2\) fails: TypeError: .* takes 0 positional arguments but 1 was given{pair}"),
+                               ("built_in", rf"batch_of\(2\) fails: TypeError: .*{pair}"),
+                               ("one_tensor", rf"batch_of\(2\) returns {x}, expected a tuple of the module's inputs{inputs}"),
+                               ("number", rf"batch_of\(2\) returns int, expected .*{inputs}"),
+                               ("too_few", rf"the module, given tuple \({x}\), fails in Net: TypeError: .* missing 1 .*: 'wanted'{pair}"),
+                               ("too_many", rf"the module, given list \({x}, {x}, {x}\), fails in Net: TypeError: .*{pair}"),
+                               ("too_wide", rf"the module, given tuple \({x}\), fails in Linear, \S+: RuntimeError: .*{pair}"),
+                               ("text", rf"the module, given tuple \(str\), fails in Linear: TypeError: .*{pair}"),
+                               ("alone", rf"the module, given .* fails in Net \(body\): TypeError: .*{pair}")):
+                with self.subTest(name), self.assertRaisesRegex(operators.Mistake, rf"\A{said}\Z"):
+                    self.trace(operators.maker("traced_net:" + name, self.torch))
+            line = refused("--model", "traced_net:no_n", "--batch", "4", "--out", "ops.json")
+            self.assertTrue(line.startswith("trace_model.py: error: batch_of(4) fails: "), line)
+
+    def test_a_network_of_the_users_that_fails_in_the_collectors_lines_is_no_mistake(self):
+        def fail(*_):
+            raise ZeroDivisionError
+        with mock.patch.object(operators.Notes, "add", fail), self.assertRaises(ZeroDivisionError):
+            self.trace(lambda: (self.torch.nn.Linear(4, 4), lambda n: (self.torch.randn(n, 4),)))
+
+    def wrapped(self, wrap):
+        """What is said as one layer is traced, and its operators."""
+        def make():
+            module, batch_of = self.one_layer(contextlib.nullcontext)()
+            return wrap(module), batch_of
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            counts = self.counts(self.trace(make))
+        return said.getvalue(), counts
+
+    def test_what_is_left_out_of_a_network_is_told(self):
+        torch = self.torch
+
+        class Compiled(torch.nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+            @torch.compile
+            def forward(self, x):
+                return self.module(x)
+
+        def compiled_in_place(module):
+            module.linear.compile()
+            return module
+
+        def on_two_gpus(module):
+            module = torch.nn.DataParallel(module)
+            module.device_ids = [0, 1]
+            return module
+
+        distributed = torch.nn.parallel.DistributedDataParallel
+        silent, alone = self.wrapped(lambda module: module)
+        self.assertEqual(silent, "")
+        for wrap, what in ((torch.compile, "torch.compile"), (Compiled, "torch.compile"), (compiled_in_place, "torch.compile"),
+                           (torch.nn.DataParallel, "DataParallel"), (on_two_gpus, "DataParallel"), (distributed, "DistributedDataParallel"),
+                           (lambda module: torch.nn.Sequential(torch.nn.DataParallel(torch.compile(module))),
+                            "torch.compile and DataParallel")):
+            said, counts = self.wrapped(wrap)
+            self.assertEqual(said, f"note: the network asks for {what}: it is traced without, eager on one GPU\n")
+            self.assertEqual(counts, alone)
+
     def test_who_asks_for_a_gpu_that_is_not_there_is_named(self):
         torch = self.torch
 
@@ -1155,6 +1304,12 @@ def none():
                 operators.Mistake, r"^Asks \(encoder\) asks for a GPU, and there is none here \(Found no NVIDIA driver on your system.\): write "):
             self.trace(lambda: (Outer(), lambda n: (torch.randn(n, 8),)))
 
+        said = io.StringIO()
+        with mock.patch.object(torch.cuda, "is_available", lambda: False), contextlib.redirect_stderr(said):
+            with operators.told_questions(torch), self.assertRaises(operators.Mistake):
+                self.trace(lambda: (Outer(), lambda n: (torch.randn(n, 8),)))
+        self.assertEqual(said.getvalue(), "")  # that the collector asks is not the network's
+
     def test_a_fault_of_the_collector_is_not_the_networks(self):
         with mock.patch.object(gradients.Gradients, "run", mock.Mock(side_effect=ZeroDivisionError)), self.assertRaises(ZeroDivisionError):
             self.trace(self.small("vgg16"))
@@ -1172,17 +1327,20 @@ def none():
             def forward(self, x):
                 return self.layer(x)[0].float().sum()
 
-        for kind, operator in ((torch.nn.LSTM, "lstm"), (torch.nn.GRU, "gru")):
+        for kind, operator in ((torch.nn.LSTM, "lstm"), (torch.nn.GRU, "gru"), (torch.nn.RNN, "rnn_tanh")):
             with self.assertRaisesRegex(operators.Mistake, rf"^{kind.__name__} \(layer\), {operator} asks for a GPU, [^\n]*$"):
                 self.trace(lambda: (Recurrent(kind(8, 8)), lambda n: (torch.randn(n, 4, 8),)))
+        for cell in (torch.nn.LSTMCell, torch.nn.GRUCell, torch.nn.RNNCell):
+            self.assertEqual(self.trace(lambda: (Recurrent(cell(8, 8)), lambda n: (torch.randn(n, 8),)))["tensors"], 4)
 
     def test_who_asks_whether_there_is_a_gpu_is_told_once(self):
         torch, said = self.torch, io.StringIO()
         with mock.patch.object(torch.cuda, "is_available", lambda: False), contextlib.redirect_stderr(said):
-            with operators.told_questions(torch):
-                answers = [torch.cuda.is_available() for _ in range(2)]
-        self.assertEqual(answers, [False, False])
-        self.assertRegex(said.getvalue(), r"^note: collect_test.py:\d+ asks torch.cuda.is_available\(\), [^\n]*\n$")
+            with operators.told_questions(torch), own_module("import torch\ndef asks():\n    return torch.cuda.is_available()\n"):
+                ask = operators.named_function("traced_net:asks")
+                answers = [torch.cuda.is_available(), ask(), ask()]  # the first is a question of the collector's own
+        self.assertEqual(answers, [False] * 3)
+        self.assertRegex(said.getvalue(), r"^note: traced_net.py:3 asks torch.cuda.is_available\(\), [^\n]*\n$")
 
     def test_a_network_can_be_timed_as_well(self):
         torch = self.torch
@@ -1204,7 +1362,8 @@ def none():
             return (torch.nn.Module._apply, torch.nn.functional.scaled_dot_product_attention, torch.is_autocast_enabled("cuda"),
                     torch.get_autocast_dtype("cuda"), torch.is_autocast_cache_enabled(), torch.autograd.backward, torch.autograd.grad,
                     torch.Tensor.register_hook, "register_hook" in vars(function.BackwardCFunction), function.FunctionCtx.set_materialize_grads,
-                    torch._C._current_graph_task_id, common.amp_definitely_not_available, torch.cuda.is_available, torch.cuda.is_bf16_supported)
+                    torch._C._current_graph_task_id, common.amp_definitely_not_available, torch.cuda.is_available, torch.cuda.is_bf16_supported,
+                    *((of.__init__, of.forward) for of in (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)))
 
         before = state()
         self.trace(self.small("llama-1b"))

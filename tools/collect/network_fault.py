@@ -12,6 +12,9 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 NO_GPU = re.compile(r"CUDA error|CUDA driver|NVIDIA driver|No CUDA GPUs|hasPrimaryContext|not compiled with CUDA|not linked with support for cuda"
                     r"|Invalid device id|invalid device ordinal|0 active drivers|CUDA-capable", re.IGNORECASE)
 OPERATOR_FRAMES = ("__torch_function__", "__torch_dispatch__")
+EXPECTED = ("expected make() to return a module and batch_of(n), which returns a tuple of the module's inputs; a module alone is given "
+            "images")
+MOST_DESCRIBED = 6  # of what a tuple holds
 
 
 class Mistake(Exception):
@@ -20,6 +23,21 @@ class Mistake(Exception):
 
 def first_line(error):
     return (str(error).splitlines() or [""])[0]
+
+
+def is_ours(frame):
+    """Of the collector's own files."""
+    return os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == FOLDER
+
+
+def described(torch, value):
+    """What the user's code gave: "tuple (a tensor of shape [8, 4], int)"."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, (tuple, list)):
+        parts = [described(torch, one) for one in value[:MOST_DESCRIBED]] + ["..."] * (len(value) > MOST_DESCRIBED)
+        return f"{type(value).__name__} ({', '.join(parts)})"
+    return "None" if value is None else type(value).__name__
 
 
 def frames_of(error):
@@ -74,7 +92,9 @@ def told(torch, error, module=None):
     if isinstance(error, Mistake):
         return error
     if isinstance(error, (DataDependentOutputException, DynamicOutputShapeException)):
-        return Mistake(f"the network looks at its own numbers ({error.func}): what it does then cannot be told without running it")
+        place = own_place(torch, error) or asked(torch, error, module)
+        return Mistake(f"the network looks at its own numbers{place and f' at {place}'}, by {error.func}: what it does then cannot be told "
+                       "without running it")
     place = own_place(torch, error)
     if NO_GPU.search(str(error)) and not torch.cuda.is_available():
         who = ", ".join(filter(None, (asked(torch, error, module), place))) or "the network"
@@ -83,3 +103,20 @@ def told(torch, error, module=None):
     if place is None:
         return None
     return Mistake(f"the network fails at {place}: {type(error).__name__}: {error}")
+
+
+def call(torch, what, function, *arguments):
+    """What a function or module of the user's returns. Where it is called in another way than it takes, no line of the user's is in the
+    traceback: then what was called is told. A fault that a line of the collector's raises stays one."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        module = function if isinstance(function, torch.nn.Module) else None
+        mistake, inner = told(torch, error, module), frames_of(error)[1:]  # the first is this function
+        is_our_fault = bool(inner) and is_ours(inner[-1]) and inner[-1].f_code.co_name not in OPERATOR_FRAMES
+        if mistake is None and not is_our_fault:
+            who = asked(torch, error, module)
+            mistake = Mistake(f"{what} fails{who and f' in {who}'}: {type(error).__name__}: {first_line(error).rstrip('.:')}; {EXPECTED}")
+        if mistake is None:
+            raise
+        raise mistake from error

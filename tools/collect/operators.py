@@ -158,13 +158,14 @@ def gpu_autocast(torch):
 
 @contextlib.contextmanager
 def told_questions(torch):
-    """Who asks for a GPU is told that there is none; what it does then is not what it does on one."""
+    """Who asks for a GPU is told that there is none; what it does then is not what it does on one. PyTorch and the collector may ask."""
     before, told = torch.cuda.is_available, []
 
     def is_available():
         asking = sys._getframe(1)
         place = f"{os.path.basename(asking.f_code.co_filename)}:{asking.f_lineno}"
-        if not before() and not told and asking.f_globals.get("__name__", "").partition(".")[0] != "torch":
+        is_network = asking.f_globals.get("__name__", "").partition(".")[0] != "torch" and not network_fault.is_ours(asking)
+        if is_network and not before() and not told:
             told.append(place)
             print(f"note: {place} asks torch.cuda.is_available(), which says no here: what the network does then is traced", file=sys.stderr)
         return before()
@@ -201,6 +202,41 @@ def chosen_attention(torch):
         yield
 
 
+def is_compiled(module):
+    """By torch.compile(module), module.compile() or a forward() that is compiled."""
+    forward = getattr(module, "forward", None)
+    return (type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None
+            or hasattr(forward, "_torchdynamo_orig_callable") and not getattr(forward, "_torchdynamo_disable", False))
+
+
+@contextlib.contextmanager
+def one_gpu(torch):
+    """What spreads a network over GPUs calls the module inside, and asks for no other process."""
+    single, several = torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel
+
+    def hold(self, module, *_, **__):
+        torch.nn.Module.__init__(self)
+        self.module = module
+        self.require_backward_grad_sync = True  # no_sync() changes it
+
+    def forward(self, *inputs, **named):
+        return self.module(*inputs, **named)
+
+    with replaced(single, "__init__", hold), replaced(single, "forward", forward), \
+            replaced(several, "__init__", hold), replaced(several, "forward", forward):
+        yield
+
+
+def tell_left_out(module, torch):
+    """PyTorch does not compile for fake tensors, and there is one GPU: says so where the network asks for more."""
+    spread = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
+    asked = sorted({type(one).__name__ for one in module.modules() if isinstance(one, spread)})
+    if any(map(is_compiled, module.modules())):
+        asked.insert(0, "torch.compile")
+    if asked:
+        print(f"note: the network asks for {' and '.join(asked)}: it is traced without, eager on one GPU", file=sys.stderr)
+
+
 # ---- one iteration ----
 
 def check_torch(torch):
@@ -208,13 +244,32 @@ def check_torch(torch):
         raise Mistake(needs.too_old(torch))
 
 
+def check_loss(loss, torch):
+    is_number = isinstance(loss, torch.Tensor) and loss.dim() == 0
+    if not is_number or loss.grad_fn is None:
+        returned = "a number that depends on none" if is_number else network_fault.described(torch, loss)
+        raise Mistake(f"the module must return its loss, one number that depends on the parameters, but it returns {returned}")
+
+
+def check_parameters(module):
+    if not any(one.requires_grad for one in module.parameters()):
+        raise Mistake("the network has no parameter that is trained (requires_grad): it has no backward pass and nothing to optimize")
+
+
+def inputs_of(batch_of, batch, torch):
+    inputs = network_fault.call(torch, f"batch_of({batch})", batch_of, batch)
+    if not isinstance(inputs, (tuple, list)):
+        raise Mistake(f"batch_of({batch}) returns {network_fault.described(torch, inputs)}, expected a tuple of the module's inputs: "
+                      "(x,) where there is one")
+    return inputs
+
+
 def step(module, inputs, optimizer, notes, torch):
     notes.phase = "forward"
     with gradients.Gradients(torch).in_place() as walk:
         with torch.autocast(GPU, torch.bfloat16):
-            loss = module(*inputs)
-        if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or loss.grad_fn is None:
-            raise Mistake("the module must return its loss, one number that depends on the parameters")
+            loss = network_fault.call(torch, f"the module, given {network_fault.described(torch, inputs)},", module, *inputs)
+        check_loss(loss, torch)
         notes.phase = "backward"
         walk.run([loss], [torch.ones_like(loss)])
     notes.phase = "optimizer"
@@ -228,10 +283,13 @@ def trace(make, batch, torch, learning_rate=1e-5):
     from torch._subclasses.fake_tensor import FakeTensorMode
     notes, module = Notes(torch), None
     try:
-        with network_fault.quiet(), FakeTensorMode(allow_non_fake_inputs=True), movable_modules(torch), gpu_autocast(torch), torch.device(GPU):
+        with network_fault.quiet(), FakeTensorMode(allow_non_fake_inputs=True), movable_modules(torch), gpu_autocast(torch), \
+                one_gpu(torch), torch.device(GPU):
             module, batch_of = make()
+            check_parameters(module)
+            tell_left_out(module, torch)
             module.to(GPU)
-            inputs = batch_of(batch)
+            inputs = inputs_of(batch_of, batch, torch)
             optimizer = torch.optim.AdamW(module.parameters(), lr=learning_rate, fused=True)
             with recorder(torch, notes), chosen_attention(torch):
                 for notes.is_on in (False, True):  # the first step makes the optimizer's state
@@ -300,14 +358,16 @@ def maker(name, torch, side=224, channels_last=True):
     if ":" not in name:
         raise Mistake(f"--model is \"{name}\", expected package.module:function or one of {', '.join(models.PLANS)}")
     function = named_function(name)
+    if not callable(function):
+        raise Mistake(f"{name} is {type(function).__name__}; {network_fault.EXPECTED}")
 
     def make():
-        made = function()
+        made = network_fault.call(torch, f"{name}()", function)
         if isinstance(made, torch.nn.Module):
             return image_classifier(made, torch, side, channels_last)
         if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], torch.nn.Module) and callable(made[1]):
             return made
-        raise Mistake(f"{name} returns {type(made).__name__}, expected a module that takes images, or a module and batch_of")
+        raise Mistake(f"{name}() returns {network_fault.described(torch, made)}; {network_fault.EXPECTED}")
     return make
 
 
