@@ -93,7 +93,7 @@ ModelJson dispatch_json(const std::map<std::string, std::vector<DispatchEntry>>&
   return document;
 }
 
-// ---- in: any surprise is an exception, which ends in read_kernel_model ----
+// ---- in: any surprise is an exception, which ends the part of the file that it is in ----
 
 class ModelMistake : public std::runtime_error {
  public:
@@ -211,8 +211,11 @@ std::map<std::string, BoostedTrees> all_trees_of(const ModelJson& document) {
   return all;
 }
 
-ValueRange range_of(const ModelJson& pair) {
-  return {pair.at(0).get<double>(), pair.at(1).get<double>()};
+ValueRange range_of(const ModelJson& pair, const std::string& field) {
+  const ValueRange range{pair.at(0).get<double>(), pair.at(1).get<double>()};
+  if (!(range.least <= range.most))
+    refuse_model(field, written(pair), "the least, then the most that was measured");
+  return range;
 }
 
 KernelGroup group_of_json(const ModelJson& document) {
@@ -225,8 +228,8 @@ KernelGroup group_of_json(const ModelJson& document) {
   if (group.has_traffic)
     group.traffic_seconds =
         seconds_of(document.at("traffic_seconds"), group.key + ": traffic_seconds");
-  group.flops = range_of(document.at("flops"));
-  group.bytes = range_of(document.at("bytes"));
+  group.flops = range_of(document.at("flops"), group.key + ": flops");
+  group.bytes = range_of(document.at("bytes"), group.key + ": bytes");
   return group;
 }
 
@@ -271,6 +274,7 @@ DispatchEntry entry_of(const ModelJson& list, std::size_t sketches) {
 DeviceSpec device_of(const ModelJson& document) {
   DeviceSpec device;
   device.name = document.at("name").get<std::string>();
+  if (device.name.empty()) refuse_model("device: name", "", "the GPU's name");
   device.sms = number_of(document.at("sms"), 1, 1e6, "device: sms");
   device.clock_mhz = number_of(document.at("clock_mhz"), 1, 1e6, "device: clock_mhz");
   device.bytes_per_second =
@@ -310,7 +314,7 @@ ModelJson drift_json(const std::map<std::string, OverheadGrowth>& drift) {
   return document;
 }
 
-KernelModel model_of(const ModelJson& document) {
+void check_version(const ModelJson& document) {
   if (!document.contains("format")) refuse_model("format", "", kModelFormat);
   if (document.at("format") != kModelFormat)
     refuse_model("format", written(document.at("format")), kModelFormat);
@@ -318,35 +322,87 @@ KernelModel model_of(const ModelJson& document) {
     refuse_model(
         "version", written(document.at("version")),
         fmt::format("{}: fit the model again with `weir kernels fit`", kKernelModelVersion));
-  KernelModel model;
-  model.device = device_of(document.at("device"));
-  model.versions = document.at("versions").get<std::map<std::string, std::string>>();
-  const ModelJson& roofline = document.at("roofline");
-  model.roofline_flops = rates_of(roofline.at("flops"), "roofline: flops");
-  model.roofline_bytes_per_second =
-      number_of(roofline.at("bytes_per_second"), 0, kMostRate, "roofline: bytes_per_second");
-  model.drift = drift_of(document.at("drift"));
-  const ModelJson& host = document.at("host");
+}
+
+HostModel host_of(const ModelJson& host) {
   const auto probes = [&](const char* key) {
     return number_of(host.at(key), 0, kMostSeconds, fmt::format("host: {}", key));
   };
-  model.host = {probes("probe_microseconds"), probes("op_probes"), probes("tensor_probes")};
-  for (const auto& [key, figures] : document.at("errors").items())
-    model.errors[key] = {
-        figures.at("samples").get<std::int64_t>(), figures.at("mean").get<double>(),
-        figures.at("median").get<double>(),        figures.at("p90").get<double>(),
-        figures.at("bias").get<double>(),          figures.at("within_10_percent").get<double>()};
-  for (const ModelJson& group : document.at("groups")) model.groups.push_back(group_of_json(group));
-  model.known_launch = all_trees_of(document.at("known_launch"));
-  model.predicted_launch = all_trees_of(document.at("predicted_launch"));
-  model.by_shape = all_trees_of(document.at("by_shape"));
-  for (const ModelJson& sketch : document.at("sketches"))
-    model.sketches.push_back(sketch_of_json(sketch));
-  for (const auto& [key, entries] : document.at("dispatch").items()) {
-    auto& table = model.dispatch[key];
-    table.reserve(entries.size());
-    for (const ModelJson& entry : entries) table.push_back(entry_of(entry, model.sketches.size()));
+  return {probes("probe_microseconds"), probes("op_probes"), probes("tensor_probes")};
+}
+
+ErrorFigures figures_of(const ModelJson& figures) {
+  return {figures.at("samples").get<std::int64_t>(), figures.at("mean").get<double>(),
+          figures.at("median").get<double>(),        figures.at("p90").get<double>(),
+          figures.at("bias").get<double>(),          figures.at("within_10_percent").get<double>()};
+}
+
+// The parts of a file, each read on its own, so that the first mistake of every part is told.
+class ModelParts {
+ public:
+  explicit ModelParts(const ModelJson& document) : document_{document} {}
+
+  template <class Read>
+  void read(const char* name, Read read) {
+    try {
+      const ModelJson& part = document_.at(name);
+      if (!part.is_structured()) refuse_model(name, written(part), kAsWritten);
+      read(part);
+    } catch (const ModelMistake& refused) {
+      mistakes_.add(refused.mistake());
+    } catch (const std::exception& problem) {
+      mistakes_.add({{}, 0, name, without_name(problem.what()), kAsWritten});
+    }
   }
+  const Diagnostics& mistakes() const { return mistakes_; }
+
+ private:
+  static constexpr const char* kAsWritten = "as `weir kernels fit` writes it";
+  const ModelJson& document_;
+  Diagnostics mistakes_;
+};
+
+KernelModel model_of(const ModelJson& document, Diagnostics& mistakes) {
+  check_version(document);
+  KernelModel model;
+  ModelParts parts{document};
+  parts.read("device", [&](const ModelJson& part) { model.device = device_of(part); });
+  parts.read("versions", [&](const ModelJson& part) {
+    model.versions = part.get<std::map<std::string, std::string>>();
+  });
+  parts.read("roofline", [&](const ModelJson& part) {
+    model.roofline_flops = rates_of(part.at("flops"), "roofline: flops");
+    model.roofline_bytes_per_second =
+        number_of(part.at("bytes_per_second"), 0, kMostRate, "roofline: bytes_per_second");
+  });
+  parts.read("drift", [&](const ModelJson& part) { model.drift = drift_of(part); });
+  parts.read("host", [&](const ModelJson& part) { model.host = host_of(part); });
+  parts.read("errors", [&](const ModelJson& part) {
+    for (const auto& [key, figures] : part.items()) model.errors[key] = figures_of(figures);
+  });
+  parts.read("groups", [&](const ModelJson& part) {
+    for (const ModelJson& group : part) model.groups.push_back(group_of_json(group));
+  });
+  parts.read("known_launch",
+             [&](const ModelJson& part) { model.known_launch = all_trees_of(part); });
+  parts.read("predicted_launch",
+             [&](const ModelJson& part) { model.predicted_launch = all_trees_of(part); });
+  parts.read("by_shape", [&](const ModelJson& part) { model.by_shape = all_trees_of(part); });
+  const std::size_t before = parts.mistakes().total();
+  parts.read("sketches", [&](const ModelJson& part) {
+    for (const ModelJson& sketch : part) model.sketches.push_back(sketch_of_json(sketch));
+  });
+  const bool knows_sketches = parts.mistakes().total() == before;
+  parts.read("dispatch", [&](const ModelJson& part) {
+    if (!knows_sketches) return;  // what its numbers mean
+    for (const auto& [key, entries] : part.items()) {
+      auto& table = model.dispatch[key];
+      table.reserve(entries.size());
+      for (const ModelJson& entry : entries)
+        table.push_back(entry_of(entry, model.sketches.size()));
+    }
+  });
+  mistakes.append(parts.mistakes());
   return model;
 }
 
@@ -390,7 +446,15 @@ Result<KernelModel> read_kernel_model(InputFile input) {
   const auto text = input.read_all(kMaxKernelModelBytes);
   if (!text) return tl::unexpected(text.error());
   try {
-    return model_of(ModelJson::parse(*text));
+    Diagnostics mistakes;
+    KernelModel model = model_of(ModelJson::parse(*text), mistakes);
+    if (mistakes.empty()) return model;
+    Diagnostics of_file;
+    for (Diagnostic mistake : mistakes.list()) {
+      mistake.file = name;
+      of_file.add(std::move(mistake));
+    }
+    return tl::unexpected(Error{ErrorCode::bad_input, std::move(of_file)});
   } catch (const ModelMistake& refused) {
     Diagnostic mistake = refused.mistake();
     mistake.file = name;

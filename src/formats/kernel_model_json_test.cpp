@@ -150,6 +150,24 @@ TEST(KernelModelJsonMistakes, TellWhatStandsThereAndWhatShould) {
   }
 }
 
+TEST(KernelModelJsonMistakes, OfAllPartsAreToldAtOnceByTheirNames) {
+  std::string text = changed("\"sms\":", "\"sms\":-");
+  const auto replace = [&](const std::string& key, const std::string& by) {
+    text.replace(text.find(key), key.size(), by);
+  };
+  replace("\"drift\":", "\"drift\":null,\"was\":");
+  replace("\"errors\":", "\"errors\":{\"gemm\":7},\"were\":");
+  replace("\"by_shape\":", "\"by_form\":");
+  const auto model = read_text(text);
+  ASSERT_FALSE(model);
+  EXPECT_THAT(
+      to_string(model.error().details),
+      testing::AllOf(HasSubstr("model.json: device: sms is \"-"),
+                     HasSubstr("model.json: drift is \"null\", expected as `weir kernels fit`"),
+                     HasSubstr("model.json: errors is \""),
+                     HasSubstr("model.json: by_shape is \"key 'by_shape' not found\"")));
+}
+
 TEST(KernelModelJsonMistakes, KeysOfTheFileDoNotReachTheTerminalAsTheyAre) {
   std::string text = changed("gemm/bf16/a|b", "gemm\\u001b[1m");
   const std::string key = "\"error\":";
