@@ -196,8 +196,8 @@ nlohmann::ordered_json iteration_json(const IterationRequest& request, const std
                                      {"gpu_ms", iteration.gpu_seconds * 1e3},
                                      {"cpu_ms", iteration.cpu_seconds * 1e3},
                                      {"launch_bound", iteration.is_launch_bound()},
-                                     {"operators", iteration.calls},
-                                     {"kernels", iteration.kernels},
+                                     {"operators", std::llround(iteration.calls)},
+                                     {"kernels", std::llround(iteration.kernels)},
                                      {"extrapolated_ms", iteration.extrapolated_seconds * 1e3}};
   for (std::size_t i = 0; i < iteration.phase_seconds.size(); ++i)
     document["phases"][std::string{phase_name(i)}] = iteration.phase_seconds[i] * 1e3;

@@ -78,6 +78,23 @@ TEST(TracedProducts, AttentionHasItsBackendAndMask) {
                   "causal=0"));
 }
 
+TEST(TracedProducts, AttentionWithAMaskStandsForItself) {
+  const TracedTensor q = bf16({8, 32, 512, 64});
+  const TracedTensor mask = bf16({512, 512});
+  const TracedTensor sums = fp32({8, 32, 512, 1});
+  const TracedTensor seed{"int64", {}, {}};
+  EXPECT_THAT(calls_of(traced("aten::_scaled_dot_product_cudnn_attention", {q, q, q, mask}, {q})),
+              ElementsAre(testing::HasSubstr(
+                  "(for aten::_scaled_dot_product_cudnn_attention, with a mask)")));
+  std::vector<TracedTensor> given{q, q, q, q, q, sums, seed, seed};
+  const auto backward = [&] {
+    return calls_of(traced("aten::_scaled_dot_product_cudnn_attention_backward", given, {q, q, q}));
+  };
+  EXPECT_THAT(backward(), ElementsAre(testing::Not(testing::HasSubstr("with a mask"))));
+  given.push_back(mask);
+  EXPECT_THAT(backward(), ElementsAre(testing::HasSubstr(", with a mask)")));
+}
+
 const TracedTensor kImages = bf16({8, 64, 56, 56}, {200704, 1, 3584, 64});
 const std::map<std::string, std::vector<std::int64_t>, std::less<>> kWindow = {
     {"stride", {2, 2}},  {"padding", {1, 1}}, {"dilation", {1, 1}},

@@ -49,7 +49,9 @@ bool added_batched_product(const TracedCall& call) {
 
 // ---- attention ----
 
-bool add_attention(const TracedCall& call, const char* variant, std::size_t first) {
+// `inputs`: how many there are without a mask. Times were measured without one, whose numbers have to be read as well.
+bool add_attention(const TracedCall& call, const char* variant, std::size_t first,
+                   std::size_t inputs) {
   if (!call.has(first + 3, 1)) return false;
   const TracedTensor& queries = call.in(first);
   const TracedTensor& keys = call.in(first + 1);
@@ -60,18 +62,19 @@ bool add_attention(const TracedCall& call, const char* variant, std::size_t firs
             dtype,
             variant,
             {queries.shape[0], queries.shape[1], keys.shape[1], queries.shape[2], keys.shape[2],
-             queries.shape[3], call.argument("is_causal", 0) != 0 ? 1 : 0}});
+             queries.shape[3], call.argument("is_causal", 0) != 0 ? 1 : 0}},
+           1, call.op().inputs.size() > inputs ? call.op().op + ", with a mask" : "");
   return true;
 }
 
 template <const char* kVariant>
 bool attention(const TracedCall& call) {
-  return add_attention(call, kVariant, 0);
+  return add_attention(call, kVariant, 0, 3);
 }
-// The gradient comes first.
+// The gradient comes first; behind keys and values stand the result, sums and the two numbers of dropout.
 template <const char* kVariant>
 bool attention_backward(const TracedCall& call) {
-  return add_attention(call, kVariant, 1);
+  return add_attention(call, kVariant, 1, 8);
 }
 
 // ---- convolutions ----
