@@ -14,7 +14,7 @@ namespace weir::cli {
 namespace {
 
 constexpr double kLongestSequence = 1 << 27;
-constexpr double kMostCurveGpus = 65'536;
+constexpr double kMostCurveGpus = 16'384;
 
 // Those that only one kind of model has.
 constexpr std::array<std::string_view, 23> kMeasuredOnly{

@@ -55,7 +55,7 @@ Error no_plan_error(const OptionValues& options, const plan::TransformerRequest&
   plan::NoTransformerPlan why = plan::why_no_plan(
       request, {.node_of_a_curve = node_of_a_curve,
                 .memory = options.is_given("memory") ? options.text("memory") : std::string{}});
-  if (why.is_trainer) add_missing_words(options, request, why.reasons);
+  if (why.beyond_trainer) add_missing_words(options, *why.beyond_trainer, why.reasons);
   return {why.is_memory ? ErrorCode::infeasible : ErrorCode::bad_input, std::move(why.reasons)};
 }
 

@@ -144,9 +144,22 @@ std::string possible_gpus(const std::string& name, const predict::GpuCatalogue& 
                        : fmt::format("{}", fmt::join(alike, " or "));
 }
 
+// Nothing where it is the GPU's own, or wrong.
+std::optional<double> given_memory(const OptionValues& options, Diagnostics& mistakes) {
+  if (!options.is_given("memory")) return std::nullopt;
+  const auto memory = memory_mib(options, "memory", mistakes);
+  if (!memory || *memory > 0) return memory;
+  mistakes.add({{}, 0, "--memory", options.text("memory"), "more than 0, such as 80GiB"});
+  return std::nullopt;
+}
+
 void read_gpu(const OptionValues& options, TransformerSetup& setup, Diagnostics& mistakes) {
   const auto file = read_gpu_file(options);
-  if (!file) return mistakes.append(file.error().details);
+  if (!file) mistakes.append(file.error().details);
+  // Whatever the GPU is.
+  const std::optional<double> given = given_memory(options, mistakes);
+  const double margin = memory_mib(options, "margin", mistakes).value_or(0);
+  if (!file) return;
   const bool is_the_files = options.has("gpu-file") && !options.is_given("gpu");
   const std::string name = is_the_files ? file->first : options.text("gpu");
   const predict::GpuType* gpu = file->catalogue.find(name);
@@ -162,12 +175,8 @@ void read_gpu(const OptionValues& options, TransformerSetup& setup, Diagnostics&
   if (options.has("nic-rate"))
     task.fabric.nic_bytes_s *= options.number("nic-rate") / gpu->nic_gbit_s;
   setup.price_per_hour = options.has("price") ? options.number("price") : gpu->price_per_hour;
-  double memory = gpu->memory_gib * 1024;
-  if (options.is_given("memory")) memory = memory_mib(options, "memory", mistakes).value_or(memory);
-  const double margin = memory_mib(options, "margin", mistakes).value_or(0);
-  if (memory <= 0) {
-    mistakes.add({{}, 0, "--memory", options.text("memory"), "more than 0, such as 80GiB"});
-  } else if (margin >= memory) {
+  const double memory = given.value_or(gpu->memory_gib * 1024);
+  if (margin >= memory) {
     mistakes.add({{},
                   0,
                   "--margin",

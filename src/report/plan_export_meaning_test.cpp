@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,7 +56,25 @@ class Words {
 // Each refuses sequences that its ranks, two chunks each, do not divide.
 //
 // Megatron-LM: ranks without tensor, context and pipeline parallelism are replicas; rings have no windows; key/value heads
-// are not copied; all stages have as many layers; the distributed optimizer keeps whole gradients.
+// are not copied; all stages have as many layers, but for the first and the last where they are told; the distributed
+// optimizer keeps whole gradients.
+bool are_megatron_stages(const Words& words, int stages) {
+  int layers = words.number("--num-layers");
+  int longest = 0;
+  for (const char* end :
+       {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
+    if (!words.has(end)) continue;
+    const int told = words.number(end);
+    if (told < 1 || words.has("--num-layers-per-virtual-pipeline-stage")) return false;
+    longest = std::max(longest, told);
+    layers -= told;
+    --stages;
+  }
+  if (stages == 0) return layers == 0;
+  // What the plan's time and memory are of: no end is longer than the others.
+  return layers > 0 && layers % stages == 0 && longest <= layers / stages;
+}
+
 std::optional<Meaning> megatron_meaning(const std::string& text, const TransformerModel& model,
                                         int gpus) {
   const Words words{text, " "};
@@ -80,9 +99,10 @@ std::optional<Meaning> megatron_meaning(const std::string& text, const Transform
   plan.grid.window = plan.grid.context;
   if (model.kv_heads % plan.grid.head != 0) return std::nullopt;
   const int layers = words.number("--num-layers");
-  if (layers % plan.stages != 0) return std::nullopt;
-  plan.interleave = layers / plan.stages /
-                    words.number("--num-layers-per-virtual-pipeline-stage", layers / plan.stages);
+  if (!are_megatron_stages(words, plan.stages)) return std::nullopt;
+  if (words.has("--num-layers-per-virtual-pipeline-stage"))
+    plan.interleave =
+        layers / plan.stages / words.number("--num-layers-per-virtual-pipeline-stage");
   plan.replicas = gpus / (tp * cp * plan.stages);
   plan.micro_batch = words.number("--micro-batch-size");
   plan.micro_count = words.number("--global-batch-size") / (plan.replicas * plan.micro_batch);
@@ -156,12 +176,16 @@ std::optional<Meaning> torchtitan_meaning(const std::string& text, const Transfo
     plan.micro_batch = words.number("pipeline_parallel_microbatch_size");
     plan.micro_count = local / plan.micro_batch;
     const int layers = static_cast<int>(model.layers);
-    const int pieces = layers / words.number("pipeline_parallel_layers_per_stage");
-    if (pieces % plan.stages != 0 ||
-        pieces * words.number("pipeline_parallel_layers_per_stage") != layers)
-      return std::nullopt;
-    plan.interleave = pieces / plan.stages;
     const bool is_interleaved = words.text("pipeline_parallel_schedule") == "\"Interleaved1F1B\"";
+    if (!words.has("pipeline_parallel_layers_per_stage")) {
+      // One stage for each rank; interleaved ones would be two, whatever was planned.
+      if (is_interleaved) return std::nullopt;
+    } else {
+      const int length = words.number("pipeline_parallel_layers_per_stage");
+      const int pieces = (layers + length - 1) / length;
+      if (pieces % plan.stages != 0) return std::nullopt;
+      plan.interleave = pieces / plan.stages;
+    }
     if (is_interleaved != (plan.interleave > 1)) return std::nullopt;
     if (!is_interleaved && plan.micro_count < plan.stages) return std::nullopt;
   }

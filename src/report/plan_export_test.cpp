@@ -91,7 +91,13 @@ void check_megatron_arguments(const std::string& text, int gpus, std::int64_t se
   RC_ASSERT(number_in(found, "--global-batch-size", 0) %
                 (dp * number_in(found, "--micro-batch-size", 0)) ==
             0);
-  RC_ASSERT(32 % tp == 0 && 8 % tp == 0 && 32 % pp == 0);
+  RC_ASSERT(32 % tp == 0 && 8 % tp == 0);
+  const bool has_first = found.contains("--decoder-first-pipeline-num-layers");
+  const bool has_last = found.contains("--decoder-last-pipeline-num-layers");
+  const int between = 32 - number_in(found, "--decoder-first-pipeline-num-layers", 0) -
+                      number_in(found, "--decoder-last-pipeline-num-layers", 0);
+  const int stages = pp - (has_first ? 1 : 0) - (has_last ? 1 : 0);
+  RC_ASSERT((stages == 0 ? between == 0 : between > 0 && between % stages == 0));
   RC_ASSERT(cp == 1 || sequence % (2 * cp) == 0);
 }
 
@@ -562,6 +568,42 @@ TEST(PlanExport, RefusesTorchtitanAccumulationBesideCopiesOfShards) {
   EXPECT_THAT(missing(), testing::IsEmpty()) << "no accumulation";
   plan.micro_count = plan.stages = 4;
   EXPECT_THAT(missing(), testing::IsEmpty()) << "a pipeline waits for the last one";
+}
+
+TEST(PlanExport, TellsMegatronWhatItsFirstAndLastStageHave) {
+  TransformerPlan plan;
+  plan.micro_count = 16;
+  const auto arguments = [&](std::int64_t layers, int stages) {
+    plan.stages = stages;
+    const TransformerModel model = predict::llama_like(layers, 4096, 32, 8, 11008, 32000);
+    const auto task = predict::task_on("A100-80G", model, 4096, plan.batch());
+    const auto text = export_plan(ExportTarget::megatron, {task, plan, stages, 1, llama_style()});
+    return text ? arguments_of(*text) : std::map<std::string, std::string>{};
+  };
+  const auto ends = [&](std::int64_t layers, int stages) {
+    const auto found = arguments(layers, stages);
+    return std::pair{number_in(found, "--decoder-first-pipeline-num-layers", 0),
+                     number_in(found, "--decoder-last-pipeline-num-layers", 0)};
+  };
+  EXPECT_EQ(ends(126, 16), (std::pair{7, 7}));
+  EXPECT_EQ(ends(61, 8), (std::pair{7, 6}));
+  EXPECT_EQ(ends(31, 2), (std::pair{0, 15})) << "the first is as long as the longest";
+  EXPECT_EQ(ends(32, 16), (std::pair{0, 0}));
+  EXPECT_TRUE(arguments(18, 16).empty()) << "two stages cannot have 14 layers less";
+}
+
+TEST(PlanExport, TellsTorchtitanNoLengthOfStagesThatAreNotAlike) {
+  TransformerPlan plan;
+  plan.micro_count = plan.stages = 16;
+  plan.replicas = plan.weight_shards = plan.gradient_shards = plan.optimizer_shards = 2;
+  const auto text = [&](std::int64_t layers) {
+    const TransformerModel model = predict::llama_like(layers, 4096, 32, 8, 11008, 32000);
+    const auto task = predict::task_on("A100-80G", model, 4096, plan.batch());
+    return export_plan(ExportTarget::torchtitan, {task, plan, 32, 1, llama_style()}).value_or("");
+  };
+  EXPECT_THAT(text(32), HasSubstr("pipeline_parallel_layers_per_stage = 2"));
+  EXPECT_THAT(text(18), testing::AllOf(HasSubstr("pipeline_parallel_degree = 16"),
+                                       Not(HasSubstr("pipeline_parallel_layers_per_stage"))));
 }
 
 TEST(PlanExport, NotesThatTorchtitanGathersForEveryMicrobatch) {

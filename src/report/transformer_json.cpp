@@ -120,8 +120,9 @@ std::string why_no_plan_on(const plan::TransformerRequest& request, const plan::
   unpinned.pins = {};
   if (has_pins && !plan::structures(unpinned).empty())
     return fmt::format("no plan with --pin {}", fmt::join(plan::pin_texts(request.pins), ","));
-  const auto batch = plan::dividable_batch(unpinned);
-  const std::string other = batch ? fmt::format(", but {} can", *batch) : "";
+  const auto batches = plan::dividable_batches(unpinned);
+  const std::string other =
+      batches.empty() ? "" : fmt::format(", but {} can", fmt::join(batches, " or "));
   return fmt::format("batch {} cannot be divided among {} GPUs{}", request.task.batch, size.gpus,
                      other);
 }

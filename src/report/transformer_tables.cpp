@@ -33,6 +33,15 @@ std::string counted(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+// "8 layers on each stage", "8 layers on 5 stages, 7 on 3"
+std::string stage_words(const TransformerModel& model, const TransformerPlan& plan) {
+  const std::int64_t longest = predict::longest_stage(model, plan);
+  const std::int64_t shorter = longest * plan.stages - model.layers;
+  if (shorter == 0) return counted(longest, "layer") + " on each stage";
+  return fmt::format("{} on {}, {} on {}", counted(longest, "layer"),
+                     counted(plan.stages - shorter, "stage"), longest - 1, shorter);
+}
+
 std::string ms_text(double seconds) {
   return with_commas(seconds * 1000, 1);
 }
@@ -228,9 +237,7 @@ Table degree_table(const TransformerView& view) {
       attention_meaning(view));
   add("replicas", fmt::format("dp {}", plan.replicas), microbatch_words(plan));
   add("pipeline", fmt::format("pp {} x {}", plan.stages, plan.interleave),
-      plan.stages == 1
-          ? "none"
-          : counted(view.request.task.model.layers / plan.stages, "layer") + " on each stage");
+      plan.stages == 1 ? "none" : stage_words(view.request.task.model, plan));
   add("shards",
       fmt::format("{} / {} / {}", plan.weight_shards, plan.gradient_shards, plan.optimizer_shards),
       "of weights / gradients / optimizer state");

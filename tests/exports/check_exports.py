@@ -27,6 +27,8 @@ REQUESTS = [
     ("llama2-7b.json", 8, 8, 131072, ""),
     ("llama2-7b.json", 4, 64, 4096, "pp=4"),
     ("llama2-7b.json", 4, 64, 4096, "pp=4,interleave=2"),
+    ("qwen2-7b.json", 4, 64, 4096, "pp=8"),
+    ("gpt2-small.json", 4, 64, 1024, "pp=8"),
     ("llama2-7b.json", 2, 64, 4096, "tp=8,recompute=full"),
     ("llama2-7b.json", 2, 64, 4096, "wp=1"),
     ("llama2-7b-gqa.json", 8, 4, 262144, "sp=16"),
@@ -91,6 +93,7 @@ def check_megatron(text, gpus, batch, model, notes):
     if batch % (gpus // model_gpus * degrees["micro_batch_size"]) != 0:
         fail(f"batch {batch} cannot be divided: {degrees}")
     check_megatron_model(degrees, model)
+    check_megatron_stages(degrees)
     check_megatron_rules(degrees, notes)
     if degrees["num_attention_heads"] % degrees["tensor_model_parallel_size"] != 0:
         fail(f"heads cannot be divided: {degrees}")
@@ -126,6 +129,16 @@ def check_megatron_model(degrees, model):
         fail(f"{model}: rope_scaling")
     if degrees["vocab_size"] != config["vocab_size"]:
         fail(f"{model}: vocab_size")
+
+
+def check_megatron_stages(degrees):
+    """The first and the last stage may be told their layers; those between them share the rest evenly."""
+    ends = [degrees[key] for key in ("decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers") if key in degrees]
+    layers, stages = degrees["num_layers"] - sum(ends), degrees["pipeline_model_parallel_size"] - len(ends)
+    if any(end < 1 for end in ends) or bool(layers) != bool(stages) or (stages and layers % stages != 0):
+        fail(f"stages of {ends} and {layers} layers on {stages} others: {degrees}")
+    if ends and (degrees["pipeline_model_parallel_size"] == 1 or "num_layers_per_virtual_pipeline_stage" in degrees):
+        fail(f"ends of a pipeline that has none, or is interleaved: {degrees}")
 
 
 def check_megatron_rules(degrees, notes):
@@ -196,10 +209,21 @@ def check_torchtitan(text, gpus, batch, model, notes):
     parts = degrees["tensor_parallel_degree"] * degrees["context_parallel_degree"]
     if config["training"]["seq_len"] % (2 * parts) != 0:
         fail(f"seq_len is no multiple of {2 * parts}: {config}")
+    if degrees["pipeline_parallel_degree"] > 1:
+        check_torchtitan_stages(degrees, json.loads((MODELS / model).read_text()))
     if degrees.get("pipeline_parallel_schedule") == "1F1B":
         count = config["training"]["local_batch_size"] // degrees["pipeline_parallel_microbatch_size"]
         if count < degrees["pipeline_parallel_degree"]:
             fail(f"PyTorch refuses fewer microbatches than stages: {config}")
+
+
+def check_torchtitan_stages(degrees, config):
+    """Told the layers of a stage it makes as many stages as that gives, which must be one for each rank (1F1B) or more."""
+    layers = config.get("num_hidden_layers") or config["n_layer"]
+    length, ranks = degrees.get("pipeline_parallel_layers_per_stage"), degrees["pipeline_parallel_degree"]
+    pieces = 1 if length is None else -(-layers // length) / ranks
+    if (pieces != 1 if degrees["pipeline_parallel_schedule"] == "1F1B" else length is None or pieces < 2 or pieces % 1 != 0):
+        fail(f"{layers} layers on {ranks} ranks: {degrees}")
 
 
 def check_calls(node, fields, path):

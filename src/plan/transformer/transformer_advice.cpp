@@ -26,6 +26,8 @@ constexpr int kMostTimesAsManyNodes = 64;
 constexpr int kEachNumberOfNodes = 16;
 // Of those below: each costs a search, so that an answer takes less than a second.
 constexpr std::uint64_t kMostStructuresBelow = 500'000;
+// Batches that GPUs can divide, below and above the one that was asked for: the nearest need not fit.
+constexpr std::size_t kBatchesEachWay = 3;
 
 // The pins that are whole numbers, by the name they are written with and what a plan has there.
 struct NumberPin {
@@ -189,11 +191,13 @@ bool mixes_modes(const TransformerPins& pins) {
 
 void explain_pins(const TransformerRequest& request, Diagnostics& reasons) {
   const std::vector<OnePin> pins = pin_list(request.pins);
+  bool is_one_alone = false;
   for (const OnePin& pin : pins) {
     if (has_any_plan(with_pins(request, pin.alone))) continue;
     reasons.add({{}, 0, "--pin", pin.text, possible_values(request, pin)});
+    is_one_alone = true;
   }
-  if (!reasons.empty()) return;
+  if (is_one_alone) return;
   std::vector<std::string> all;
   std::vector<std::string> helps;
   for (const OnePin& pin : pins) {
@@ -302,6 +306,93 @@ void explain_memory(const TransformerRequest& request, double least_of_plan, con
   reasons.add({{}, 0, "--memory", found, expected});
 }
 
+// Batches near the asked one that the GPUs can divide with these pins, whatever the trainer; the nearest first.
+std::vector<std::int64_t> near_batches(const TransformerRequest& request) {
+  TransformerRequest other = for_any_trainer(request);
+  std::vector<std::int64_t> found;
+  for (const int step : {-1, 1}) {
+    const std::size_t before = found.size();
+    for (std::int64_t away = 1; away <= request.gpus + 1; ++away) {
+      other.task.batch = request.task.batch + step * away;
+      if (other.task.batch < 1 || found.size() == before + kBatchesEachWay) break;
+      if (has_any_plan(other)) found.push_back(other.task.batch);
+    }
+  }
+  const auto distance = [&](std::int64_t batch) { return std::abs(batch - request.task.batch); };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
+  return found;
+}
+
+// The nearest below and the nearest above, ascending.
+std::vector<std::int64_t> ends_of(const std::vector<std::int64_t>& nearest, std::int64_t asked) {
+  std::vector<std::int64_t> ends;
+  const auto is_below = [&](std::int64_t batch) { return batch < asked; };
+  if (const auto below = std::find_if(nearest.begin(), nearest.end(), is_below);
+      below != nearest.end())
+    ends.push_back(*below);
+  if (const auto above = std::find_if_not(nearest.begin(), nearest.end(), is_below);
+      above != nearest.end())
+    ends.push_back(*above);
+  return ends;
+}
+
+TransformerRequest with_batch(const TransformerRequest& request, std::int64_t batch) {
+  TransformerRequest other = request;
+  other.task.batch = batch;
+  return other;
+}
+
+// What was asked for, and then less of it until other batches help.
+std::vector<TransformerRequest> less_and_less(const TransformerRequest& request) {
+  std::vector<TransformerRequest> list{request};
+  const bool has_pins = !pin_list(request.pins).empty();
+  if (has_pins) list.push_back(with_pins(request, {}));
+  if (!request.can_run) return list;
+  list.push_back(for_any_trainer(request));
+  if (has_pins) list.push_back(for_any_trainer(with_pins(request, {})));
+  return list;
+}
+
+// No plan, because the GPUs cannot divide the batch. What else stands in the way of the batch that is advised is told with
+// it: memory, pins, the trainer.
+void explain_batch(const TransformerRequest& request, const AskedFor& asked,
+                   NoTransformerPlan& why) {
+  const auto add = [&](std::string expected) {
+    why.reasons.add({{}, 0, "--batch", std::to_string(request.task.batch), std::move(expected)});
+  };
+  const auto sequence = divisible_sequence(request);
+  const std::string by_sequence =
+      sequence ? fmt::format("--sequence {}, which {} GPUs can share", *sequence, request.gpus)
+               : "";
+  for (const TransformerRequest& less : less_and_less(request)) {
+    std::vector<std::int64_t> dividing = near_batches(less);
+    std::erase_if(dividing, [&](std::int64_t batch) {
+      return less.can_run && !has_any_plan(with_batch(less, batch));
+    });
+    if (dividing.empty()) continue;
+    std::vector<std::int64_t> fitting = dividing;
+    std::erase_if(fitting, [&](std::int64_t batch) { return !best_of(with_batch(less, batch)); });
+    if (fitting.empty() && sequence) break;
+    const TransformerRequest helped =
+        with_batch(request, (fitting.empty() ? dividing : fitting).front());
+    add(fmt::format(
+        "{}, which can be divided among {} GPUs{}",
+        fmt::join(ends_of(fitting.empty() ? dividing : fitting, request.task.batch), " or "),
+        request.gpus, sequence ? fmt::format(" (or {})", by_sequence) : ""));
+    const bool keeps_pins = less.pins == request.pins;
+    if (!keeps_pins) explain_pins(for_any_trainer(helped), why.reasons);
+    if (request.can_run && !less.can_run) why.beyond_trainer = with_pins(helped, less.pins);
+    if (fitting.empty() && keeps_pins) {
+      const TransformerAnswer answer = search_transformer(with_batch(less, helped.task.batch));
+      explain_memory(with_batch(less, helped.task.batch), answer.least_memory, asked, why.reasons);
+    }
+    return;
+  }
+  add(sequence ? by_sequence
+               : fmt::format("a batch and a sequence that {} GPUs can divide", request.gpus));
+}
+
 }  // namespace
 
 std::vector<TransformerAlternative> attention_families(const TransformerRequest& request) {
@@ -358,14 +449,8 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
   return list;
 }
 
-std::optional<std::int64_t> dividable_batch(const TransformerRequest& request) {
-  TransformerRequest other = with_pins(request, {});
-  const std::int64_t first = request.task.batch + 1;
-  for (std::int64_t batch = first; batch <= first + request.gpus; ++batch) {
-    other.task.batch = batch;
-    if (has_any_plan(other)) return batch;
-  }
-  return std::nullopt;
+std::vector<std::int64_t> dividable_batches(const TransformerRequest& request) {
+  return ends_of(near_batches(request), request.task.batch);
 }
 
 NoTransformerPlan why_no_plan(const TransformerRequest& request, const AskedFor& asked) {
@@ -376,20 +461,12 @@ NoTransformerPlan why_no_plan(const TransformerRequest& request, const AskedFor&
     explain_memory(request, answer.least_memory, asked, why.reasons);
     return why;
   }
-  why.is_trainer = request.can_run && has_any_plan(for_any_trainer(request));
+  if (request.can_run && has_any_plan(for_any_trainer(request))) why.beyond_trainer = request;
   if (!pin_list(request.pins).empty() && has_any_plan(with_pins(request, {}))) {
     explain_pins(request, why.reasons);
     return why;
   }
-  if (why.is_trainer) return why;
-  const auto batch = dividable_batch(request);
-  why.reasons.add(
-      {{},
-       0,
-       "--batch",
-       std::to_string(request.task.batch),
-       batch ? fmt::format("{}, which can be divided among {} GPUs", *batch, request.gpus)
-             : fmt::format("a batch and a sequence that {} GPUs can divide", request.gpus)});
+  if (!why.beyond_trainer) explain_batch(request, asked, why);
   return why;
 }
 

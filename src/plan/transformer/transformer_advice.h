@@ -29,8 +29,8 @@ std::vector<TransformerAlternative> other_degrees(const TransformerRequest& requ
 // helps. Requires: the search found nothing.
 struct NoTransformerPlan {
   bool is_memory = false;
-  bool is_trainer =
-      false;  // there are plans, but `can_run` is true for none: only the trainer knows why
+  // There are plans for this, but `can_run` is true for none: only the trainer knows why.
+  std::optional<TransformerRequest> beyond_trainer;
   Diagnostics reasons;
 };
 // How the request was asked for, as far as advice depends on it.
@@ -41,8 +41,8 @@ struct AskedFor {
   std::string memory{};  // --memory as typed; empty: it is the GPU's own
 };
 NoTransformerPlan why_no_plan(const TransformerRequest& request, const AskedFor& asked = {});
-// The smallest larger batch that the GPUs can divide, whatever is pinned; nothing when none near it does.
-std::optional<std::int64_t> dividable_batch(const TransformerRequest& request);
+// The nearest smaller and the nearest larger batch that the GPUs can divide with these pins, ascending.
+std::vector<std::int64_t> dividable_batches(const TransformerRequest& request);
 
 // The same request on another number of GPUs: a part of a node, or whole nodes.
 TransformerRequest on_gpus(const TransformerRequest& request, int gpus);

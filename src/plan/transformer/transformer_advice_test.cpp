@@ -64,5 +64,71 @@ TEST(TransformerAdvice, NamesTheWordsThatAPinMayBe) {
                                              "selective++ needs flash attention"));
 }
 
+// 37 GPUs: neither layers nor heads.
+TransformerRequest on_37(std::int64_t batch, std::int64_t sequence = 4096) {
+  TransformerRequest request;
+  request.task = predict::task_on("A100-80G", predict::llama2_7b(8), sequence, batch);
+  request.task.fabric.gpus_per_node = 1;
+  request.gpus = 37;
+  request.memory_bytes = 80 * kAdvisedGiB;
+  return request;
+}
+
+bool has_plan(TransformerRequest request, std::int64_t batch) {
+  request.task.batch = batch;
+  return !search_transformer(request).best.empty();
+}
+
+TEST(TransformerAdvice, NamesTheNearestBatchesBelowAndAbove) {
+  EXPECT_THAT(
+      reasons_of(on_37(40)),
+      HasSubstr("--batch is \"40\", expected 37 or 74, which can be divided among 37 GPUs"));
+  EXPECT_EQ(dividable_batches(on_37(40)), (std::vector<std::int64_t>{37, 74}));
+  EXPECT_EQ(dividable_batches(on_37(3)), (std::vector<std::int64_t>{37}));
+}
+
+TEST(TransformerAdvice, NamesABatchThatPinsAllow) {
+  TransformerRequest request = on_37(40);
+  request.pins.micro_batch = 2;
+  EXPECT_THAT(reasons_of(request), HasSubstr("--batch is \"40\", expected 74, which"));
+  EXPECT_TRUE(has_plan(request, 74));
+  EXPECT_FALSE(has_plan(request, 37));
+}
+
+TEST(TransformerAdvice, TellsPinsBesideTheBatchThatTheyForbidAsWell) {
+  TransformerRequest request = on_37(40);
+  request.pins.pp = 5;
+  EXPECT_THAT(reasons_of(request),
+              testing::AllOf(HasSubstr("--batch is \"40\", expected 37 or 74"),
+                             HasSubstr("--pin is \"pp=5\", expected pp= one of 1\n")));
+}
+
+TEST(TransformerAdvice, TellsMemoryBesideTheBatchWhereNoneIsEnough) {
+  TransformerRequest request = on_37(40);
+  request.memory_bytes = 4 * kAdvisedGiB;
+  EXPECT_THAT(reasons_of(request), testing::AllOf(HasSubstr("--batch is \"40\", expected 37 or 74"),
+                                                  HasSubstr("--memory is \"4GiB\", expected ")));
+}
+
+// Batches of whole long sequences do not fit; one that the GPUs can share does.
+TEST(TransformerAdvice, NamesASequenceWhereNoBatchHelps) {
+  TransformerRequest request = on_37(1, 1 << 20);
+  EXPECT_EQ(reasons_of(request),
+            "--batch is \"1\", expected --sequence 1048580, which 37 GPUs can share\n");
+  request.task.sequence = 1'048'580;
+  EXPECT_FALSE(search_transformer(request).best.empty());
+}
+
+TEST(TransformerAdvice, SaysThatNoBatchHelpsATrainer) {
+  TransformerRequest request = on_37(40);
+  request.can_run = [](const predict::TransformerPlan&) { return false; };
+  const NoTransformerPlan why = why_no_plan(request);
+  EXPECT_THAT(to_string(why.reasons), HasSubstr("--batch is \"40\", expected 37 or 74"));
+  ASSERT_TRUE(why.beyond_trainer);
+  EXPECT_FALSE(structures(*why.beyond_trainer).empty()) << "whose words can be told";
+  request.can_run = [](const predict::TransformerPlan& plan) { return plan.replicas == 37; };
+  EXPECT_FALSE(why_no_plan(request).beyond_trainer);
+}
+
 }  // namespace
 }  // namespace weir::plan

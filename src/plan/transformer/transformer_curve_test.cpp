@@ -60,11 +60,12 @@ TEST(TransformerCurve, HasTheBestPlanAtEachSizeAndNoSizeThatDoesNotFit) {
 }
 
 TEST(TransformerCurve, TellsMemoryFromABatchThatDoesNotDivide) {
-  const auto sizes = plan_sizes(seven_billion(80), std::vector{1, 4, 24});
+  const auto sizes = plan_sizes(seven_billion(80), std::vector{1, 4, 37});
   EXPECT_GT(sizes[0].least_memory, 80.0 * 1024 * 1024 * 1024);
   EXPECT_TRUE(sizes[1].best);
   EXPECT_FALSE(sizes[2].best);
-  EXPECT_EQ(sizes[2].least_memory, 0) << "64 samples cannot be divided among 24 GPUs";
+  EXPECT_EQ(sizes[2].least_memory, 0)
+      << "neither 64 samples nor 32 layers can be divided among 37 GPUs";
 }
 
 TEST(TransformerCurve, IsEmptyWhereNothingFits) {

@@ -51,7 +51,7 @@ double least_by_trying_all(const TransformerRequest& request) {
     for (int hp = 1; hp <= request.gpus; ++hp)
       for (int cp = 1; hp * cp <= request.gpus; ++cp)
         for (int w = 1; w <= cp; ++w)
-          for (int pp = 1; hp * cp * pp <= request.gpus; pp *= 2)
+          for (int pp = 1; hp * cp * pp <= request.gpus; ++pp)
             for (int v = 1; v <= 8; ++v)
               for (std::int64_t mb = 1; mb <= task.batch; ++mb)
                 for (const Recompute recompute :
@@ -94,6 +94,8 @@ RC_GTEST_PROP(TransformerSearchProperty, FindsWhatTryingEverythingFinds, ()) {
   request.task.fabric.nic_bytes_s /= 1 << *rc::gen::inRange(0, 6);
   request.task.fabric.nics = 1;
   request.task.sequence <<= *rc::gen::inRange(0, 3);
+  // Also such as stages do not divide, and fewer than there may be GPUs.
+  request.task.model.layers = *rc::gen::elementOf(std::vector{8, 8, 7, 6, 3});
   if (*rc::gen::inRange(0, 3) == 0) request.pins.pp = 2;
   if (*rc::gen::inRange(0, 3) == 0) request.pins.zp = 2;
   if (*rc::gen::inRange(0, 4) == 0) request.pins.overlaps = *rc::gen::arbitrary<bool>();
@@ -252,6 +254,37 @@ TEST(TransformerSpace, KeepsTensorGroupsOnANode) {
   EXPECT_EQ(degrees, (std::set<int>{1, 2, 4, 8}));
 }
 
+// 61 layers on 8 stages take as long as 64: the longest stages set the pace.
+TEST(TransformerSpace, HasStagesThatDifferByALayer) {
+  const auto best = [](std::int64_t layers) {
+    TransformerRequest request;
+    request.task = predict::task_on(
+        "L40S", predict::llama_like(layers, 7168, 56, 8, 20'480, 100'000), 4096, 512);
+    request.gpus = 128;
+    request.memory_bytes = 48 * kGiB;
+    return search_transformer(request).best.front();
+  };
+  const TransformerChoice uneven = best(61);
+  EXPECT_EQ(uneven.plan.stages, 8);
+  EXPECT_EQ(uneven.plan.interleave, 1);
+  EXPECT_LE(uneven.time.iteration, best(64).time.iteration);
+  TransformerRequest few = llama_request(4096, 32, 64);
+  few.task.model.layers = 3;
+  for (const TransformerPlan& plan : structures(few)) EXPECT_LE(plan.stages, 3);
+}
+
+TEST(TransformerSpace, TriesLargeMicrobatchesOfShortSequences) {
+  TransformerRequest request = small_request(1, 512, 80);
+  const auto largest = [&] {
+    int most = 0;
+    for (const TransformerPlan& plan : structures(request)) most = std::max(most, plan.micro_batch);
+    return most;
+  };
+  EXPECT_EQ(largest(), 64);
+  request.task.sequence = 32;
+  EXPECT_EQ(largest(), 512);
+}
+
 TEST(TransformerAdvice, NamesThePinThatNothingFits) {
   TransformerRequest request = llama_request(4096, 32, 64);
   request.pins.tp = 3;
@@ -288,11 +321,13 @@ TEST(TransformerAdvice, NamesTheFewestNodesThatDo) {
 
 TEST(TransformerAdvice, NamesTheSmallestBatchThatCanBeDivided) {
   TransformerRequest request = llama_request(4096, 32, 7);
-  request.gpus = 13;  // neither layers nor heads
+  request.gpus = 37;  // neither layers nor heads
   const NoTransformerPlan why = why_no_plan(request);
   EXPECT_FALSE(why.is_memory);
-  EXPECT_EQ(to_string(why.reasons),
-            "--batch is \"7\", expected 13, which can be divided among 13 GPUs\n");
+  EXPECT_EQ(
+      to_string(why.reasons),
+      "--batch is \"7\", expected 37, which can be divided among 37 GPUs (or --sequence 4144, "
+      "which 37 GPUs can share)\n");
 }
 
 TEST(TransformerAdvice, NamesTheMemoryThatIsEnough) {

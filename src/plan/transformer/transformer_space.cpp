@@ -13,7 +13,9 @@ using predict::Recompute;
 using predict::TransformerPlan;
 
 constexpr int kMostInterleaved = 8;
-constexpr int kMostMicroBatch = 64;
+constexpr int kMostMicroBatch =
+    64;  // samples, and as many more as short ones have the tokens of 64
+constexpr std::int64_t kUsualSequence = 4096;
 
 bool is_pinned_away(const std::optional<int>& pin, int value) {
   return pin && *pin != value;
@@ -66,8 +68,7 @@ class StructureList {
 
   std::vector<TransformerPlan> all() {
     for (const int stages : divisors(request_.gpus)) {
-      if (request_.task.model.layers % stages != 0 || is_pinned_away(request_.pins.pp, stages))
-        continue;
+      if (stages > request_.task.model.layers || is_pinned_away(request_.pins.pp, stages)) continue;
       for (const int split : divisors(request_.gpus / stages)) add_split(stages, split);
     }
     return std::move(found_);
@@ -96,7 +97,8 @@ class StructureList {
   void add_microbatches(TransformerPlan plan) {
     const std::int64_t samples = request_.task.batch / plan.replicas;
     for (const int micro_batch : divisors(samples)) {
-      if (micro_batch > kMostMicroBatch || samples / micro_batch > std::numeric_limits<int>::max())
+      if (micro_batch > most_micro_batch() ||
+          samples / micro_batch > std::numeric_limits<int>::max())
         continue;
       plan.micro_batch = micro_batch;
       plan.micro_count = static_cast<int>(samples / micro_batch);
@@ -108,6 +110,11 @@ class StructureList {
         }
       }
     }
+  }
+
+  std::int64_t most_micro_batch() const {
+    return std::max<std::int64_t>(kMostMicroBatch,
+                                  kMostMicroBatch * kUsualSequence / request_.task.sequence);
   }
 
   void add(const TransformerPlan& plan) {

@@ -6,8 +6,9 @@
 // fine as the optimizer state. With them: whether what moves is hidden, which holds two layers gathered instead of one,
 // and whether gathered weights have a memory pool.
 //
-// Space: pp divides the layers; interleaving up to 8 pieces; msp, mtp and fsp only inside a node; rings need flash
-// attention; selective recomputation only without flash attention, where it saves something.
+// Space: pp up to the layers, all stages counted as long as the longest; interleaving up to 8 pieces, where stages are
+// alike; microbatches up to 64 samples, of short ones up to 262,144 tokens; msp, mtp and fsp only inside a node; rings
+// need flash attention; selective recomputation only without flash attention, where it saves something.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct TransformerPins {
   std::optional<bool> has_memory_pool;
   std::optional<int> micro_batch;
   std::optional<int> micro_count;
+  friend bool operator==(const TransformerPins&, const TransformerPins&) = default;
 };
 
 // Which attention grids count.

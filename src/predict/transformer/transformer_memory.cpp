@@ -23,7 +23,7 @@ class RankMemory {
         tokens_{static_cast<double>(sequence) * plan.micro_batch},
         hidden_{static_cast<double>(model.hidden)},
         split_{static_cast<double>(plan.split())},
-        stage_layers_{static_cast<double>((model.layers + plan.stages - 1) / plan.stages)} {}
+        stage_layers_{static_cast<double>(longest_stage(model, plan))} {}
 
   TransformerMemory answer() const {
     TransformerMemory memory;

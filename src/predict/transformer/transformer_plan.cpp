@@ -88,6 +88,10 @@ std::string_view to_string(Recompute recompute) {
   return "selective++";
 }
 
+std::int64_t longest_stage(const TransformerModel& model, const TransformerPlan& plan) {
+  return (model.layers + plan.stages - 1) / plan.stages;
+}
+
 Diagnostics broken_rules(const TransformerModel& model, std::int64_t sequence, int gpus,
                          std::int64_t batch, const TransformerPlan& plan) {
   Diagnostics broken;

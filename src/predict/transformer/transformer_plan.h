@@ -53,6 +53,9 @@ struct TransformerPlan {
   friend bool operator==(const TransformerPlan&, const TransformerPlan&) = default;
 };
 
+// Layers of the longest stage: where the stages do not divide the layers, some have one less.
+std::int64_t longest_stage(const TransformerModel& model, const TransformerPlan& plan);
+
 // Every rule that the plan breaks, as "tp is "3", expected a divisor of the 32 heads".
 Diagnostics broken_rules(const TransformerModel& model, std::int64_t sequence, int gpus,
                          std::int64_t batch, const TransformerPlan& plan);

@@ -63,7 +63,7 @@ class LayerModel {
   }
 
   double stage_elements() const {
-    const double layers = static_cast<double>((model_.layers + plan_.stages - 1) / plan_.stages);
+    const auto layers = static_cast<double>(longest_stage(model_, plan_));
     return layers * static_cast<double>(model_.layer_elements()) / part() + vocabulary_elements();
   }
 
@@ -285,7 +285,7 @@ TransformerTime time_with(const TransformerTask& task, const TransformerPlan& pl
   const LayerSeconds layer = layers.layer();
   const ComputeSeconds head = layers.head();
   const ComputeSeconds embedding = layers.embedding();
-  const double count = static_cast<double>((task.model.layers + plan.stages - 1) / plan.stages);
+  const auto count = static_cast<double>(longest_stage(task.model, plan));
   const double micro = plan.micro_count;
 
   const Repeated again = computed_again(task, plan.recompute, layer);

@@ -15,6 +15,23 @@ using predict::ParallelMode;
 using predict::Recompute;
 using predict::TransformerPlan;
 
+// Where its stages do not divide the layers, only the first and the last may have fewer than the others.
+struct StageEnds {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+StageEnds stage_ends(const TransformerModel& model, const TransformerPlan& plan) {
+  const std::int64_t longest = predict::longest_stage(model, plan);
+  const std::int64_t missing = longest * plan.stages - model.layers;
+  return {longest - missing / 2, longest - (missing - missing / 2)};
+}
+
+bool can_shorten_ends(const TransformerModel& model, const TransformerPlan& plan) {
+  const StageEnds ends = stage_ends(model, plan);
+  return ends.first >= 1 && ends.last >= 1;
+}
+
 std::vector<std::string> beyond_megatron(const predict::TransformerTask& task,
                                          const TransformerPlan& plan) {
   Words words;
@@ -33,7 +50,10 @@ std::vector<std::string> beyond_megatron(const predict::TransformerTask& task,
   words.need(plan.weight_shards == 1 || (plan.weight_shards == whole && plan.stages == 1),
              "weights sharded over some of the ranks, or with a pipeline");
   words.need(plan.gradient_shards == plan.weight_shards, "gradients in finer shards than weights");
-  words.need(model.layers % plan.stages == 0, "stages of different length");
+  words.need(can_shorten_ends(model, plan),
+             fmt::format("stages of {} layers but for the first and the last: {} stages have more "
+                         "than {} layers",
+                         predict::longest_stage(model, plan), plan.stages, model.layers));
   return std::move(words).missing();
 }
 
@@ -175,6 +195,12 @@ Result<std::string> megatron_text(const ExportedPlan& exported) {
   add("tensor-model-parallel-size", tensor_degree(plan));
   if (plan.mode == ParallelMode::msp && plan.split() > 1) words.emplace_back("--sequence-parallel");
   add("pipeline-model-parallel-size", plan.stages);
+  if (model.layers % plan.stages != 0) {
+    const StageEnds ends = stage_ends(model, plan);
+    if (ends.first != predict::longest_stage(model, plan))
+      add("decoder-first-pipeline-num-layers", ends.first);
+    add("decoder-last-pipeline-num-layers", ends.last);
+  }
   if (plan.interleave > 1) {
     add("num-layers-per-virtual-pipeline-stage",
         model.layers / (static_cast<std::int64_t>(plan.stages) * plan.interleave));

@@ -85,7 +85,6 @@ std::vector<std::string> beyond_torchtitan(const predict::TransformerTask& task,
   words.need(plan.stages == 1 || !model.has_tied_embeddings,
              "a pipeline whose embedding and head are one matrix");
   need_ddp_to_autocast(task, plan, words);
-  words.need(model.layers % plan.stages == 0, "stages of different length");
   // Also where nothing splits it.
   need_chunks(task.sequence, 2LL * plan.split(), "2 x tensor x context parallel degree", words);
   // PyTorch's Schedule1F1B raises; the interleaved one does not.
@@ -121,9 +120,11 @@ Result<std::string> torchtitan_text(const ExportedPlan& exported) {
   if (has_pipeline) {
     text += fmt::format("pipeline_parallel_schedule = \"{}\"\n",
                         plan.interleave > 1 ? "Interleaved1F1B" : "1F1B");
-    text += fmt::format(
-        "pipeline_parallel_layers_per_stage = {}\n",
-        exported.task.model.layers / (static_cast<std::int64_t>(plan.stages) * plan.interleave));
+    // Of stages that are not alike, it makes as many as there are ranks when it is told no length.
+    const std::int64_t pieces = static_cast<std::int64_t>(plan.stages) * plan.interleave;
+    if (exported.task.model.layers % pieces == 0)
+      text += fmt::format("pipeline_parallel_layers_per_stage = {}\n",
+                          exported.task.model.layers / pieces);
     text += "pipeline_parallel_first_stage_less_layers = 0\n";
     text += "pipeline_parallel_last_stage_less_layers = 0\n";
     text += fmt::format("pipeline_parallel_microbatch_size = {}\n", plan.micro_batch);
