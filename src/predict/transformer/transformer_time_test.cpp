@@ -5,8 +5,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "predict/transformer/published_runs_testing.h"
+#include "predict/transformer/transformer_memory.h"
 
 namespace weir::predict {
 namespace {
@@ -87,6 +89,23 @@ TEST(TransformerTime, PaysTheNetworkBetweenStagesThatAreSmallerThanANode) {
   EXPECT_GT(transfers(), 10);
   task.fabric.gpus_per_node = 16;
   EXPECT_NEAR(transfers(), 23 * near, 1e-12);
+}
+
+// 61 layers on 8 stages: five of 8 layers and three of 7.
+TEST(TransformerTime, OfStagesThatDifferIsThatOfTheLongest) {
+  TransformerPlan plan;
+  plan.stages = 8;
+  plan.micro_count = 16;
+  const auto with_layers = [&](std::int64_t layers) {
+    TransformerTask task = task_on("A100-80G", llama2_7b(), 4096, plan.batch());
+    task.model.layers = layers;
+    return std::pair{transformer_time(task, plan).iteration,
+                     transformer_memory(task.model, task.sequence, task.runtime, plan).needed};
+  };
+  EXPECT_EQ(with_layers(61), with_layers(64));
+  EXPECT_EQ(with_layers(57), with_layers(64));
+  EXPECT_LT(with_layers(56).first, with_layers(57).first);
+  EXPECT_LT(with_layers(56).second, with_layers(57).second);
 }
 
 TEST(TransformerTime, HidesWeightsBehindLinearLayersAndPaysATenth) {
