@@ -99,7 +99,11 @@ class ModelMistake : public std::runtime_error {
  public:
   explicit ModelMistake(Diagnostic mistake)
       : std::runtime_error{to_string(mistake)}, mistake_{std::move(mistake)} {}
-  const Diagnostic& mistake() const { return mistake_; }
+  Diagnostic in(const std::string& file) const {
+    Diagnostic mistake = mistake_;
+    mistake.file = file;
+    return mistake;
+  }
 
  private:
   Diagnostic mistake_;
@@ -340,7 +344,8 @@ ErrorFigures figures_of(const ModelJson& figures) {
 // The parts of a file, each read on its own, so that the first mistake of every part is told.
 class ModelParts {
  public:
-  explicit ModelParts(const ModelJson& document) : document_{document} {}
+  ModelParts(const ModelJson& document, const std::string& file)
+      : document_{document}, file_{file} {}
 
   template <class Read>
   void read(const char* name, Read read) {
@@ -349,9 +354,9 @@ class ModelParts {
       if (!part.is_structured()) refuse_model(name, written(part), kAsWritten);
       read(part);
     } catch (const ModelMistake& refused) {
-      mistakes_.add(refused.mistake());
+      mistakes_.add(refused.in(file_));
     } catch (const std::exception& problem) {
-      mistakes_.add({{}, 0, name, without_name(problem.what()), kAsWritten});
+      mistakes_.add({file_, 0, name, without_name(problem.what()), kAsWritten});
     }
   }
   const Diagnostics& mistakes() const { return mistakes_; }
@@ -359,13 +364,14 @@ class ModelParts {
  private:
   static constexpr const char* kAsWritten = "as `weir kernels fit` writes it";
   const ModelJson& document_;
+  const std::string& file_;
   Diagnostics mistakes_;
 };
 
-KernelModel model_of(const ModelJson& document, Diagnostics& mistakes) {
+Result<KernelModel> model_of(const ModelJson& document, const std::string& file) {
   check_version(document);
   KernelModel model;
-  ModelParts parts{document};
+  ModelParts parts{document, file};
   parts.read("device", [&](const ModelJson& part) { model.device = device_of(part); });
   parts.read("versions", [&](const ModelJson& part) {
     model.versions = part.get<std::map<std::string, std::string>>();
@@ -402,7 +408,8 @@ KernelModel model_of(const ModelJson& document, Diagnostics& mistakes) {
         table.push_back(entry_of(entry, model.sketches.size()));
     }
   });
-  mistakes.append(parts.mistakes());
+  if (!parts.mistakes().empty())
+    return tl::unexpected(Error{ErrorCode::bad_input, parts.mistakes()});
   return model;
 }
 
@@ -446,19 +453,9 @@ Result<KernelModel> read_kernel_model(InputFile input) {
   const auto text = input.read_all(kMaxKernelModelBytes);
   if (!text) return tl::unexpected(text.error());
   try {
-    Diagnostics mistakes;
-    KernelModel model = model_of(ModelJson::parse(*text), mistakes);
-    if (mistakes.empty()) return model;
-    Diagnostics of_file;
-    for (Diagnostic mistake : mistakes.list()) {
-      mistake.file = name;
-      of_file.add(std::move(mistake));
-    }
-    return tl::unexpected(Error{ErrorCode::bad_input, std::move(of_file)});
+    return model_of(ModelJson::parse(*text), name);
   } catch (const ModelMistake& refused) {
-    Diagnostic mistake = refused.mistake();
-    mistake.file = name;
-    return bad_input(std::move(mistake));
+    return bad_input(refused.in(name));
   } catch (const std::exception& problem) {
     return bad_input(Diagnostic{name, 0, "kernel model", without_name(problem.what()),
                                 "a model that `weir kernels fit` wrote"});

@@ -374,18 +374,17 @@ void explain_batch(const TransformerRequest& request, const AskedFor& asked,
     std::vector<std::int64_t> fitting = dividing;
     std::erase_if(fitting, [&](std::int64_t batch) { return !best_of(with_batch(less, batch)); });
     if (fitting.empty() && sequence) break;
-    const TransformerRequest helped =
-        with_batch(request, (fitting.empty() ? dividing : fitting).front());
-    add(fmt::format(
-        "{}, which can be divided among {} GPUs{}",
-        fmt::join(ends_of(fitting.empty() ? dividing : fitting, request.task.batch), " or "),
-        request.gpus, sequence ? fmt::format(" (or {})", by_sequence) : ""));
+    const std::vector<std::int64_t>& advised = fitting.empty() ? dividing : fitting;
+    add(fmt::format("{}, which can be divided among {} GPUs{}",
+                    fmt::join(ends_of(advised, request.task.batch), " or "), request.gpus,
+                    sequence ? fmt::format(" (or {})", by_sequence) : ""));
+    const TransformerRequest helped = with_batch(request, advised.front());
     const bool keeps_pins = less.pins == request.pins;
     if (!keeps_pins) explain_pins(for_any_trainer(helped), why.reasons);
     if (request.can_run && !less.can_run) why.beyond_trainer = with_pins(helped, less.pins);
     if (fitting.empty() && keeps_pins) {
-      const TransformerAnswer answer = search_transformer(with_batch(less, helped.task.batch));
-      explain_memory(with_batch(less, helped.task.batch), answer.least_memory, asked, why.reasons);
+      const TransformerRequest smallest = with_batch(less, advised.front());
+      explain_memory(smallest, search_transformer(smallest).least_memory, asked, why.reasons);
     }
     return;
   }

@@ -13,8 +13,8 @@ using predict::Recompute;
 using predict::TransformerPlan;
 
 constexpr int kMostInterleaved = 8;
-constexpr int kMostMicroBatch =
-    64;  // samples, and as many more as short ones have the tokens of 64
+// Samples; of shorter sequences than the usual one as many more as have as many tokens.
+constexpr int kMostMicroBatch = 64;
 constexpr std::int64_t kUsualSequence = 4096;
 
 bool is_pinned_away(const std::optional<int>& pin, int value) {

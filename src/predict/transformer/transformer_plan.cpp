@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "domain/whole_numbers.h"
+
 namespace weir::predict {
 namespace {
 
@@ -89,7 +91,7 @@ std::string_view to_string(Recompute recompute) {
 }
 
 std::int64_t longest_stage(const TransformerModel& model, const TransformerPlan& plan) {
-  return (model.layers + plan.stages - 1) / plan.stages;
+  return divide_up(model.layers, plan.stages);
 }
 
 Diagnostics broken_rules(const TransformerModel& model, std::int64_t sequence, int gpus,
