@@ -22,7 +22,7 @@ ifndef FULL
   export RC_PARAMS ?= seed=20261116
 endif
 
-.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers torture test-kubernetes clean
+.PHONY: help run build test bench nightly deps format tidy fuzz coverage asan tsan headers torture test-kubernetes test-collector clean
 
 help:
 	@echo 'weir: which deadlines can be promised, and which policy strands the fewest GPUs?'
@@ -48,6 +48,8 @@ help:
 	@echo '  make test-kubernetes'
 	@echo '                  against a real Kubernetes control plane, which is built with Go the first time;'
 	@echo '                  TESTS="situations cache" runs some, FULL=1 runs all at full size'
+	@echo '  make test-collector'
+	@echo '                  networks traced by tools/collect, with a current PyTorch from PyPI, about 3 GB'
 	@echo '  make torture    500 kills of the server under load, a full disk, a damaged store, a set clock'
 	@echo '  make nightly    everything that takes longer than a coffee'
 	@echo '  make clean      remove build/ and out/'
@@ -88,6 +90,10 @@ torture: deps-build build/release/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target weir weir-supervisor weir-torture-job
 	@tests/torture/torture.py --bin build/release/bin
 
+# The tests of tools/collect that trace networks: they skip where PyTorch is Debian's or none.
+test-collector: deps-pytorch
+	@build/pytorch/bin/python -W ignore tools/collect/collect_test.py
+
 test-kubernetes: deps-build deps-kubernetes build/release/build.ninja
 	@tests/kubernetes/build_servers.sh
 	@cmake --build --preset release -j $(JOBS) --target weir kube_cache_dump
@@ -116,7 +122,7 @@ deps:
 	@tools/install_deps.sh all
 	@tools/install_page_deps.sh
 
-.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch deps-parsers deps-kubernetes
+.PHONY: deps-build deps-page deps-format deps-fuzz deps-tidy deps-coverage deps-torch deps-parsers deps-pytorch deps-kubernetes
 deps-build: deps-page
 	@tools/install_deps.sh core tests
 # Everything but the page works without it.
@@ -139,6 +145,9 @@ deps-torch:
 deps-parsers:
 	@tools/install_deps.sh torch parsers
 	@tools/install_export_parsers.sh
+deps-pytorch:
+	@tools/install_deps.sh parsers
+	@tools/install_pytorch.sh
 
 build/%/build.ninja: CMakePresets.json
 	@cmake --preset $*

@@ -32,7 +32,8 @@ declare -A packages=(
   [nightly]="lcov"
   # examples/train and their tests: PyTorch and Gloo. About 500 MB, so only when asked for: not in "all".
   [torch]="python3-torch libgloo-dev"
-  # The environment of tools/install_export_parsers.sh; needs the group torch as well. Not in "all".
+  # The environments of tools/install_export_parsers.sh, which needs the group torch as well, and tools/install_pytorch.sh.
+  # Not in "all".
   [parsers]="python3-venv"
   # What network_bench compares with (tools/fetch_simgrid.sh). Only when asked for: not in "all".
   [simgrid]="libsimgrid3.32"
