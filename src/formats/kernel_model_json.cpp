@@ -350,6 +350,7 @@ class ModelParts {
   template <class Read>
   void read(const char* name, Read read) {
     try {
+      if (!document_.contains(name)) refuse_model(name, "", kAsWritten);
       const ModelJson& part = document_.at(name);
       if (!part.is_structured()) refuse_model(name, written(part), kAsWritten);
       read(part);
